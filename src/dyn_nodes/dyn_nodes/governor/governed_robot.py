@@ -36,8 +36,7 @@ class GovernedRobot:
     limits: ActuatorLimits
     trajectories: TrajectoryGovernor
     references: ReferenceGovernor  # makes streams of references feasible; it has a state
-    state_reader: JointReader
-    split: SplitJointStates  # merges joint states of parts of the robot
+    states: SplitJointStates
     reference_reader: JointReader
     agreement: PassiveAgreement  # compares given positions of passive joints with the loops
     running: Trajectory | None = None  # the last sent trajectory, while it is followed; None before any
@@ -89,7 +88,6 @@ def governed_robot(settings: GovernorSettings, described: DescribedRobot) -> Gov
         ReferenceGovernor(
             steps, settings.timeout, settings.greatest_lag, slow=settings.on_infeasible == "slow"
         ),
-        JointReader(names, "joint state", others=True),
         SplitJointStates(names, settings.max_age),
         JointReader(names, "reference", others=False, passive=agreement.names),
         agreement,

@@ -148,12 +148,12 @@ class Governor(RobotNode[GovernedRobot]):
             return
         try:
             message = self._joint_states.read(raw)
-            if using.state_reader.concerns(message.name):
+            if using.states.reader.concerns(message.name):
                 stamp_ns = nanoseconds_of(message.stamp)
                 self._check_stamp("joint state", stamp_ns)
-                whole = using.split.whole(message, self._seconds(stamp_ns))
+                whole = using.states.whole(message, self._seconds(stamp_ns))
                 if whole is not None:
-                    using.measured = measured_motion(whole, using.state_reader, velocities=False).q
+                    using.measured = measured_motion(whole, using.states.reader, velocities=False).q
         except Rejection as problem:
             self.refuse("joint states refused", "joint_states", problem)
 

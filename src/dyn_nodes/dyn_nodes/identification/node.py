@@ -258,7 +258,7 @@ class Identification(RobotNode[KnownRobot]):
         self._newest = None
         self._delayed.forget()
         if self._known is not None:
-            self._known.split.forget()
+            self._known.states.forget()
         if self._session is not None:
             self._session.clock_was_set(gained)
 
@@ -320,9 +320,9 @@ class Identification(RobotNode[KnownRobot]):
 
     def _take(self, raw: bytes, came: float, known: KnownRobot) -> None:
         message = self._joint_states.read(raw)
-        if not known.reader.concerns(message.name):
+        if not known.states.reader.concerns(message.name):
             return
-        whole = known.split.whole(message, self._stamps.past(message.stamp))
+        whole = known.states.whole(message, self._stamps.past(message.stamp))
         if whole is None:
             return
         # The reader of the bytes uses the stamp again.
@@ -346,9 +346,9 @@ class Identification(RobotNode[KnownRobot]):
         t = stamps.past(message.stamp) if of_any_age else stamps.time_of("joint state", message.stamp)
         if t < self._last_t:
             raise Rejection("message-out-of-order", message="joint state", time=self._last_t - t)
-        q = known.reader.positions(message.name, message.position)
-        qd = known.reader.values_or_none(message.velocity, "velocity")
-        tau = known.reader.values_or_none(message.effort, "effort")
+        q = known.states.reader.positions(message.name, message.position)
+        qd = known.states.reader.values_or_none(message.velocity, "velocity")
+        tau = known.states.reader.values_or_none(message.effort, "effort")
         self._last_t = t
         return JointSample(message.stamp, t, q, qd, tau)
 

@@ -25,7 +25,6 @@ from dyn_nodes.common.data_checks import Notice, Problem
 from dyn_nodes.common.lifecycle.computation_job import Done, Job
 from dyn_nodes.common.lifecycle.deferred_response import Goal, Outcome
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot, compiled, refuse_moving_base
-from dyn_nodes.common.messages.joint_reader import JointReader
 from dyn_nodes.common.messages.joint_state_bytes import Stamp
 from dyn_nodes.common.messages.message_stamps import StampClock
 from dyn_nodes.common.messages.split_joint_states import SplitJointStates
@@ -43,8 +42,7 @@ class KnownRobot:
     robot: Robot  # the robot, with its expected parameters
     model: Model  # its compiled dynamics
     effort_limit: Array  # greatest effort of each joint (N m or N), infinite where it is unknown, (n,)
-    reader: JointReader  # reads joint states
-    split: SplitJointStates  # merges joint states of parts of the robot
+    states: SplitJointStates
     agreement: PassiveAgreement  # compares positions of passive joints in trajectories with the loops
     source: str  # its description, or the path of it
     side_file: str  # path of its side file; empty for none
@@ -77,7 +75,6 @@ def known_robot(
         robot,
         loaded.model,
         limits,
-        JointReader(robot.coordinate_names, "joint state", others=True),
         SplitJointStates(robot.coordinate_names, settings.max_age),
         PassiveAgreement(robot),
         described.text or description_file,

@@ -32,10 +32,14 @@ class _Part:
 
 
 class SplitJointStates:
-    """Merges joint states of parts of a robot. State: the newest values of each joint, and their stamps."""
+    """Merges joint states of parts of a robot. State: the newest values of each joint, and their stamps.
+
+    `reader` reads the joint states of the whole robot.
+    """
 
     def __init__(self, joint_names: Sequence[str], max_age: float) -> None:
         """Begin without values; `max_age` is how much older than the leading ones values may be (s)."""
+        self.reader = _reader(joint_names)
         self.joint_names = list(joint_names)
         self._max_age = max_age
         self._index = {name: j for j, name in enumerate(joint_names)}
@@ -90,8 +94,7 @@ class SplitJointStates:
         if len(self._parts) == _MOST_PARTS:
             self._parts.clear()
             self.forget()
-        reader = JointReader(own, "joint state", others=True)
-        part = _Part(names, reader, np.array([self._index[name] for name in own], dtype=np.intp))
+        part = _Part(names, _reader(own), np.array([self._index[name] for name in own], dtype=np.intp))
         self._parts.append(part)
         return part
 
@@ -122,6 +125,10 @@ class SplitJointStates:
             raise Rejection("joints-never-reported", missing=never)
         j = int(oldest.argmin())
         raise Rejection("joint-reported-late", joint=names[j], age=t - oldest[j], limit=self._max_age)
+
+
+def _reader(names: Sequence[str]) -> JointReader:
+    return JointReader(names, "joint state", others=True)
 
 
 def _known(values: NDArray[np.float64]) -> NDArray[np.float64]:

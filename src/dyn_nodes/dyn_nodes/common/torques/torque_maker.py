@@ -103,8 +103,7 @@ class Running(Generic[Maker]):
     robot: Robot
     maker: Maker
     outputs: Outputs
-    states: JointReader
-    split: SplitJointStates  # merges joint states of parts of the robot
+    states: SplitJointStates
     references: JointReader
     # Compares positions of passive joints in references and trajectories with the loops
     agreement: PassiveAgreement

@@ -122,7 +122,6 @@ class TorqueNode(RobotNode[Running[Maker]]):
             robot,
             maker,
             Outputs(robot, self.publishing.command_joints, self._torques, self._commands),
-            JointReader(robot.coordinate_names, "joint state", others=True),
             SplitJointStates(robot.coordinate_names, self.publishing.max_age),
             JointReader(robot.coordinate_names, "reference", others=False, passive=agreement.names),
             agreement,
@@ -152,7 +151,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Begin to use messages."""
         if self._running is not None:
-            self._running.split.forget()
+            self._running.states.forget()
             self._running.maker.restart()
         self._last_answer = self.steady()
         self._stale_told = False
@@ -184,7 +183,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
             return
         if running.maker.stage.last_good is not None:
             self.get_logger().warning(str(Notice("clock-set")))
-        running.split.forget()
+        running.states.forget()
         running.maker.forget_time(self.node_time, self.steady())
 
     def finish(self) -> None:
@@ -227,13 +226,13 @@ class TorqueNode(RobotNode[Running[Maker]]):
             message = self.joint_states.read(raw)
             if self._unreported.held:
                 self._unreported.look_at(message.name)
-            if not running.states.concerns(message.name):
+            if not running.states.reader.concerns(message.name):
                 return
             t = self.time_of("joint state", message.stamp)
-            whole = running.split.whole(message, t)
+            whole = running.states.whole(message, t)
             if whole is None:
                 return
-            q, qd = measured_motion(whole, running.states, velocities=self.takes_velocities)
+            q, qd = measured_motion(whole, running.states.reader, velocities=self.takes_velocities)
             output = self.measure(running.maker, q, qd, t)
             if output is not None:
                 self.answer(running, output, message.stamp)
