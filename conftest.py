@@ -6,6 +6,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,11 @@ pytest-xdist then says which test that was, and goes on with the others.
 # Several tests run at the same time. Threads of OpenBLAS that wait for each other in a busy loop would double
 # the processor time. NumPy reads this when it is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# A run by nohup, or in the background of a script, ignores these, and so would all processes that the tests start.
+for _number, _usual in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _usual)
 
 _TERMINAL = pytest.StashKey[int]()
 _COMPILED = Path(__file__).parent / "build" / "test-cache"

@@ -98,9 +98,9 @@ def read_inputs(target: Target, seed: str, numbers: Sequence[int], note: Path | 
     findings = Findings({target.name: Counter()})
     for k in numbers:
         name = f"{target.name}:{seed}:{k}"
-        data, random = target.input(seed, k)
         if note is not None:
             note.write_text(name)
+        data, random = target.input(seed, k)
         begin, before = time.monotonic(), _peak()
         outcome, problem = problem_of(target, data, random)
         findings.outcomes[target.name][outcome] += 1

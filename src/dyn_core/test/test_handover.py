@@ -13,6 +13,7 @@ import pytest
 
 import dyn_core
 from dyn_core.control.trajectories.loop_positions import ConditionLimits, LoopGuard
+from dyn_core.core.arrays import Array
 from dyn_core.core.handover import handed_over, recorded, replayed
 from dyn_core.model import builder
 
@@ -54,11 +55,18 @@ def test_a_model_of_results_computes_the_same(
         values = 1.1 * first.parameters
         first.set_parameters(values)
         second.set_parameters(values)
-    assert second.gravity_torques(q).tolist() == first.gravity_torques(q).tolist()
+    # Loops are closed by linear algebra whose rounding depends on where in memory arrays lie.
+    rounding = 1e-13 if robot.loops else 0.0
+
+    def agree(function: str, *vectors: Array) -> None:
+        ours, theirs = getattr(second, function)(*vectors), getattr(first, function)(*vectors)
+        np.testing.assert_allclose(ours, theirs, rtol=rounding, atol=0.0)
+
+    agree("gravity_torques", q)
     assert second.backend == backend
     # Another function continues the vector of prepared values, for which all are traced again.
-    assert second.inverse_dynamics(q, q, q).tolist() == first.inverse_dynamics(q, q, q).tolist()
-    assert second.coriolis_torques(q, q).tolist() == first.coriolis_torques(q, q).tolist()
+    agree("inverse_dynamics", q, q, q)
+    agree("coriolis_torques", q, q)
 
 
 def test_a_simulator_of_results_moves_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
