@@ -173,7 +173,8 @@ def test_feedforward_holds_the_robot_again_after_a_restarted_simulation(graph: G
     ours = Simulated(graph)
     simulation = ("-m", "dyn_nodes.simulation", "--ros-args", *RRP, *FED, "-p", "brakes:=true")
     first = graph.start(*simulation, "-p", "initial.lift.position:=0.5")
-    graph.start("-m", "dyn_nodes.feedforward")
+    # The first torques hold at once, so it does not matter how late this process sees them act.
+    graph.start("-m", "dyn_nodes.feedforward", "--ros-args", "-p", "ramp_start:=0.0")
     graph.wait_for(lambda: graph.torques)
     ours.state_when(lambda state: any(state.effort))
     assert ours.states[-1].position[1] == pytest.approx(0.5, abs=1e-3)
