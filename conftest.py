@@ -22,7 +22,7 @@ pytest-xdist then says which test that was, and goes on with the others.
 # the processor time. NumPy reads this when it is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# A run by nohup, or in the background of a script, ignores these, and so would all processes that the tests start.
+# A run by nohup, or in the background of a script, ignores these, and so would all processes of the tests.
 for _number, _usual in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _usual)

@@ -219,7 +219,9 @@ def marked(entry: str) -> dict[int, str]:
 
 def modules(entry: str) -> dict[int, str]:
     """Return which module of dyn_nodes each process with an environment variable runs."""
-    found = {process: re.search(r"-m dyn_nodes\.(\w+) ", command) for process, command in marked(entry).items()}
+    found = {
+        process: re.search(r"-m dyn_nodes\.(\w+) ", command) for process, command in marked(entry).items()
+    }
     return {process: module[1] for process, module in found.items() if module}
 
 

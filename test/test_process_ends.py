@@ -68,7 +68,7 @@ def hanging_compiler(environment: Env, folder: Path) -> Path:
 def test_a_signal_while_it_loads_a_robot(
     case: tuple[str, bool], number: signal.Signals, graph: Graph, ros_environment: Env, tmp_path: Path
 ) -> None:
-    """The robot comes from the topic, or from a file at the start; no machine is too slow to be interrupted."""
+    """The robot comes from the topic, or from a file at the start; the compiler does not end."""
     node, on_topic = case
     hanging_compiler(ros_environment, tmp_path)
     file = tmp_path / "chain.urdf"

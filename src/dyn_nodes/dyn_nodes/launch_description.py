@@ -74,18 +74,16 @@ def profile_argument() -> DeclareLaunchArgument:
     return DeclareLaunchArgument("profile", default_value="", description=text)
 
 
-def topic_arguments() -> list[DeclareLaunchArgument]:
-    """Return the arguments for the topics of a driver."""
-    arguments = (
-        ("commands_topic", "Topic of the controller that takes the torques as arrays", "~/commands"),
-        ("joint_states_topic", "Topic of joint states", "joint_states"),
-    )
-    return [
-        DeclareLaunchArgument(
-            name, default_value="", description=f"{text}. Empty: that of profile, or {otherwise}."
-        )
-        for name, text, otherwise in arguments
-    ]
+def commands_topic_argument() -> DeclareLaunchArgument:
+    """Return the argument for the topic of torques of a driver."""
+    text = "Topic of the controller that takes the torques as arrays. Empty: that of profile, or ~/commands."
+    return DeclareLaunchArgument("commands_topic", default_value="", description=text)
+
+
+def joint_states_topic_argument() -> DeclareLaunchArgument:
+    """Return the argument for the topic of joint states of a driver."""
+    text = "Topic of joint states. Empty: that of profile, or joint_states."
+    return DeclareLaunchArgument("joint_states_topic", default_value="", description=text)
 
 
 def profile_parameter(context: LaunchContext) -> dict[str, str]:
@@ -99,13 +97,12 @@ def profile_parameter(context: LaunchContext) -> dict[str, str]:
     return {"profile": chosen if is_installed else existing("profile", chosen)}
 
 
-def topic_remappings(context: LaunchContext) -> list[tuple[str, str]]:
-    """Return how the topics of the arguments, or of their profile, are remapped."""
+def topic_remapping(context: LaunchContext, ours: str, argument: str) -> list[tuple[str, str]]:
+    """Return how one of our topics is remapped to that of an argument, or of the profile; empty: not."""
     chosen = given(context, "profile")
     profile = read_profile(chosen) if chosen else None
-    topics = {"~/commands": "commands_topic", "joint_states": "joint_states_topic"}
-    rules = ((ours, given(context, name) or getattr(profile, name, "")) for ours, name in topics.items())
-    return [(ours, its) for ours, its in rules if its not in ("", ours)]
+    its = given(context, argument) or getattr(profile, argument, "")
+    return [] if its in ("", ours) else [(ours, its)]
 
 
 def given(context: LaunchContext, name: str) -> str:
@@ -214,9 +211,12 @@ def one_node(
         if not sends_torques:
             return [node(context, executable, parameters)]
         parameters.append(profile_parameter(context))
-        return [node(context, executable, parameters, remappings=topic_remappings(context))]
+        topics = {"~/commands": "commands_topic", "joint_states": "joint_states_topic"}
+        rules = [rule for ours, its in topics.items() for rule in topic_remapping(context, ours, its)]
+        return [node(context, executable, parameters, remappings=rules)]
 
-    of_driver = [profile_argument(), *topic_arguments()] if sends_torques else []
+    driver = [profile_argument(), commands_topic_argument(), joint_states_topic_argument()]
+    of_driver = driver if sends_torques else []
     declared = [*common_arguments(f"{executable}.yaml"), *of_driver]
     return LaunchDescription([*declared, *arguments, OpaqueFunction(function=made)])
 

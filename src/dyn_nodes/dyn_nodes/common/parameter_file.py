@@ -109,14 +109,17 @@ def _read(found: Mapping[str, Mapping[str, Node]], controller: str) -> EffortCon
 
 
 def _types(nodes: Mapping[str, Mapping[str, Node]]) -> dict[str, str]:
-    """Return the types of the controllers of the manager."""
-    if _MANAGER not in nodes:
-        raise DynError("manager-parameters-missing", manager=_MANAGER, known=nodes)
-    return {
-        key: name(f"controller '{key}', type", given.values["type"])
-        for key, given in nodes[_MANAGER].items()
-        if isinstance(given, Entries) and "type" in given.values
+    """Return the types of controllers: of their own parameters or of the manager, which count more."""
+    of_manager = nodes.get(_MANAGER, {}).items()
+    managed = [(key, given.values) for key, given in of_manager if isinstance(given, Entries)]
+    types = {
+        key: name(f"controller '{key}', type", given["type"])
+        for key, given in (*nodes.items(), *managed)
+        if "type" in given
     }
+    if not types and _MANAGER not in nodes:
+        raise DynError("manager-parameters-missing", manager=_MANAGER, known=nodes)
+    return types
 
 
 def _required(owner: str, given: Mapping[str, Node], parameter: str) -> Node:
