@@ -144,7 +144,7 @@ class ParameterBlend:
     """Blend of the parameters of a model with ``parameters="runtime"``, which only this object may set.
 
     The torque is linear in the parameters p, tau = Y(q, qd, qdd) p. So with p = (1 - s) p_0 + s p_1 it is the
-    same mixture of the torques: it has no step, and its rate is at most 1.875 |Y (p_1 - p_0)| / duration
+    same mixture of the torques: it has no step, and its rate is at most 1.875 ``|Y (p_1 - p_0)|`` / duration
     greater than that of the motion. It is also linear in gravity, but of second degree in s if both change.
     The physical parameters of a body are a convex set, so a blend of two physical sets is physical.
 
