@@ -123,7 +123,7 @@ def test_threads_have_their_own_last_solution(model: dyn_core.Model, q: np.ndarr
 
 @pytest.mark.parametrize("options", [{}, {"backend": "python"}, {"parameters": "runtime"}], ids=str)
 def test_where_loops_do_not_close(short: dyn_core.Model, q: np.ndarray, options: dict[str, str]) -> None:
-    tried = dyn_core.compile_model(short.robot, **options)
+    tried = dyn_core.compile_model(short.robot, open_rows="error", **options)
     apart = np.array([-0.5 * np.pi, 0.5 * np.pi])
     where = "at left_shoulder = -1.571 rad, right_shoulder = 1.571 rad"
     for function, arguments, place in (
@@ -142,6 +142,29 @@ def test_where_loops_do_not_close(short: dyn_core.Model, q: np.ndarray, options:
     with refused("loops-open-at-positions", where=where, reason=""):
         tried.without_detours().inertia_matrix(apart)
     assert np.isfinite(tried.inertia_matrix(q)).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"backend": "python"}, {"parameters": "runtime"}], ids=str)
+def test_samples_at_which_loops_do_not_close_are_rows_of_nan(
+    short: dyn_core.Model, q: np.ndarray, options: dict[str, str]
+) -> None:
+    tried = dyn_core.compile_model(short.robot, **options)
+    apart = np.array([-0.5 * np.pi, 0.5 * np.pi])
+    batch = np.array([q, apart, q + 0.01, np.full(2, np.nan), apart])
+    for function, count in (
+        *(("inverse_dynamics", 3), ("forward_dynamics", 3), ("coriolis_torques", 2)),
+        *(("gravity_torques", 1), ("inertia_matrix", 1), ("solve_loops", 1)),
+    ):
+        found = getattr(tried, function)(*[batch] * count)
+        assert np.isnan(found[[1, 3, 4]]).all(), function
+        for k in (0, 2):
+            one = getattr(tried, function)(*[batch[k]] * count)
+            np.testing.assert_allclose(found[k], one, rtol=1e-9, atol=1e-12)
+        with refused("loops-open-at-positions"):
+            getattr(tried, function)(*[apart] * count)
+    again = pickle.loads(pickle.dumps(tried))
+    assert again.open_rows == "nan"
+    assert np.isnan(again.without_detours().inertia_matrix(batch)[1]).all()
 
 
 def test_values_that_are_not_finite_give_nan_without_an_error(model: dyn_core.Model, q: np.ndarray) -> None:

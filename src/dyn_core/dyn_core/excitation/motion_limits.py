@@ -330,7 +330,7 @@ def loop_limits(robot: Robot, settings: ExcitationSettings) -> LoopLimits | None
     """Return the limits of the loops of a robot; None if it has no loops."""
     if not robot.loops:
         return None
-    loops = compile_model(robot, functions=())
+    loops = compile_model(robot, functions=(), open_rows="error")
     at = dict(zip(robot.independent, structure(robot).reference, strict=True))
     centre = np.array([at[j] for j in robot.coordinates])
     joints = [robot.joint(name) for name in robot.passive_joint_names]

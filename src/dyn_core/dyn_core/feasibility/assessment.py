@@ -171,7 +171,7 @@ def bearing_loads(
         qdd: accelerations (rad/s^2 or m/s^2), (m, n).
     """
     # In Python: compiling takes longer than one call for each joint.
-    model = compile_model(robot, backend="python")
+    model = compile_model(robot, backend="python", open_rows="error")
     loads = []
     for joint, link in zip(robot.joints, robot.child_links, strict=True):
         wrench = model.reaction_wrench(q, qd, qdd, joint.name, wrenches)

@@ -30,12 +30,13 @@ from dyn_core.core.messages import Message
 from dyn_core.model.tunable_parameters import (
     Backend,
     Described,
+    OpenRows,
     Parameters,
     Runnable,
     Search,
     Tuning,
     runnables,
-    without_detours,
+    searching,
 )
 from dyn_core.robot.robot import Robot
 from dyn_core.symbolic.expression_graph import Expr, Graph
@@ -265,7 +266,7 @@ class Functions(Mapping[str, Runnable]):
         self._tracing = Tracing(family, self.tuning is not None)
         self._made: dict[str, Runnable] = {}
         self._lock = RLock()
-        self._detours = True
+        self._search: tuple[bool, OpenRows] = (True, "error")
         self._bind: Callable[[Sequence[str]], None] = lambda names: None
         made = self._make(family.shapes if chosen is None else self.chosen or ())
         self._tracing.forget()
@@ -317,12 +318,12 @@ class Functions(Mapping[str, Runnable]):
             self._bind = bind
             bind(self.made)
 
-    def without_detours(self) -> Functions:
-        """Return the same functions, which raise at once where unknowns are not found."""
+    def searching(self, detours: bool, open_rows: OpenRows) -> Functions:
+        """Return the same functions, which search for unknowns in another way."""
         with self._lock:
             found = copy.copy(self)
-            found._detours = False
-            found._made = {name: without_detours(runnable) for name, runnable in self._made.items()}
+            found._search = (detours, open_rows)
+            found._made = {name: searching(made, detours, open_rows) for name, made in self._made.items()}
             found.others = {}
             return found
 
@@ -380,7 +381,7 @@ class Functions(Mapping[str, Runnable]):
         backend = self._requested if self.backend == "c" else "python"
         compiled = compiled_or_none(self.family.described.name, programs, backend)
         made = runnables(programs, "python") if compiled is None else compiled
-        return made if self._detours else [without_detours(runnable) for runnable in made]
+        return [searching(runnable, *self._search) for runnable in made]
 
     def _when_called(self, name: str) -> Runnable:
         """Return a Python function that is traced at its first call."""

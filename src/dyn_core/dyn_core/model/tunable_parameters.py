@@ -10,6 +10,7 @@ parameters before a change or with those after it, never with some of both.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import RLock
@@ -33,6 +34,8 @@ from dyn_core.robot.robot import Robot, checked_gravity
 
 Backend = Literal["auto", "c", "python"]
 Parameters = Literal["baked", "runtime"]
+OpenRows = Literal["nan", "error"]
+"""What a model makes of a sample of a batch at which the loops do not close: NaN in its row, or an error."""
 
 
 class Function(Protocol):
@@ -90,7 +93,11 @@ class Runnable:
         inputs = [a if _is_plain(a) else np.array(a, order="C") for a in arrays]
         if self.function.into(*inputs, *given, result) is not None:
             assert self.search is not None
-            self.function.into_at(*inputs, self.search(inputs), *given, result)
+            x = self.search(inputs)
+            if self.search.open_rows == "nan" and x.ndim == 2:
+                is_open = np.asarray(np.isnan(x).any(axis=1, keepdims=True))
+                inputs = [np.where(is_open, np.nan, array) for array in inputs]
+            self.function.into_at(*inputs, x, *given, result)
         if out is None or direct:
             return result
         out[...] = result
@@ -111,11 +118,11 @@ def _is_plain(array: Array) -> bool:
     return array.flags.c_contiguous and array.flags.aligned and type(array) is np.ndarray
 
 
-def without_detours(runnable: Runnable) -> Runnable:
-    """Return the same program, which raises at once where unknowns are not found."""
+def searching(runnable: Runnable, detours: bool, open_rows: OpenRows) -> Runnable:
+    """Return the same program, which searches for unknowns in another way."""
     if runnable.search is None:
         return runnable
-    return replace(runnable, search=replace(runnable.search, detours=False))
+    return replace(runnable, search=replace(runnable.search, detours=detours, open_rows=open_rows))
 
 
 def runnables(programs: Sequence[Program], backend: Literal["c", "python"]) -> list[Runnable]:
@@ -138,16 +145,18 @@ class Search:
     """Search for the unknowns of inputs for which a compiled program does not find them at once.
 
     `detours` tells whether to search along detours, and to state in errors how far the loops stay open.
+    `open_rows` tells what a sample of a batch at which the loops do not close is: NaN, or an error.
     """
 
     unknowns: Callable[[], Unknowns]
     detours: bool = True
+    open_rows: OpenRows = "error"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Search, (self.unknowns().fresh, self.detours)
+        return Search, (self.unknowns().fresh, self.detours, self.open_rows)
 
     def __call__(self, inputs: Sequence[Array]) -> Array:
-        """Return the unknowns of one sample or a batch; raise DynError where there are none."""
+        """Return the unknowns of one sample or a batch; DynError or NaN where there are none."""
         unknowns = self.unknowns()
         robot = unknowns.robot
 
@@ -155,6 +164,8 @@ class Search:
             found = unknowns.solve(given)
             if found is None and self.detours and closes_somewhere(robot, given):
                 found = solution_by_detours(unknowns.step, unknowns.start, given, unknowns.scales)
+            if found is None and number is not None and self.open_rows == "nan":
+                return [math.nan] * len(unknowns.scales.unknowns)
             if found is None:
                 raise not_closing_error(robot, given, number, self.detours)
             return found

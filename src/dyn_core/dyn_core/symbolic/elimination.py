@@ -27,8 +27,14 @@ def minus_multiple(a: Scalars, k: Scalar, b: Scalars) -> list[Scalar]:
     return [x if is_zero(y) else x - k * y for x, y in zip(a, b, strict=True)]
 
 
+_MOST_EXPANDED = 4
+"""Rows of the largest matrix whose determinant is cheaper by expansion than by elimination."""
+
+
 def determinant(A: Sequence[Scalars]) -> Scalar:
-    """Determinant of a small matrix, by its first column."""
+    """Determinant of a small matrix: by its first column, or of a larger one as the product of pivots."""
+    if len(A) > _MOST_EXPANDED:
+        return _product_of_pivots(A)
     if not A:
         return 1.0
     total: Scalar = 0.0
@@ -51,15 +57,23 @@ def solved(A: Sequence[Scalars], B: Sequence[Scalars]) -> Rows:
 
     `B`: n rows with one entry per right-hand side. Returns n rows; not finite where A is singular.
     """
-    n = len(A)
     rows = [[*a, *b] for a, b in zip(A, B, strict=True)]
-    left, columns = list(range(n)), list(range(n))
-    order: list[tuple[int, int]] = []
+    return _substituted(rows, [(pivot, column) for pivot, column, _ in _eliminated(rows)])
+
+
+def _eliminated(rows: Rows) -> list[tuple[int, int, Scalar]]:
+    """Eliminate in place; return row and column of each pivot, and the factor that the determinant gets of it.
+
+    The factor has the sign of the exchanges of rows, not that of the order of rows and columns.
+    """
+    left, columns = list(range(len(rows))), list(range(len(rows)))
+    pivots: list[tuple[int, int, Scalar]] = []
     while columns:
-        pivot, column = _next_pivot(rows, left, columns)
+        pivot, column, sign = _next_pivot(rows, left, columns)
         left.remove(pivot)
         columns.remove(column)
-        others = [*columns, *range(n, len(rows[pivot]))]
+        others = [*columns, *range(len(rows), len(rows[pivot]))]
+        pivots.append((pivot, column, rows[pivot][column] if sign is None else sign * rows[pivot][column]))
         scale = reciprocal(rows[pivot][column])
         for k in others:
             rows[pivot][k] = rows[pivot][k] * scale
@@ -67,8 +81,17 @@ def solved(A: Sequence[Scalars], B: Sequence[Scalars]) -> Rows:
             if not is_zero(rows[row][column]):
                 for k in others:
                     rows[row][k] = rows[row][k] - rows[row][column] * rows[pivot][k]
-        order.append((pivot, column))
-    return _substituted(rows, order)
+    return pivots
+
+
+def _product_of_pivots(A: Sequence[Scalars]) -> Scalar:
+    pivots = _eliminated([list(row) for row in A])
+    places = [column for _, column, _ in sorted(pivots, key=lambda pivot: pivot[0])]
+    inversions = sum(a > b for k, a in enumerate(places) for b in places[k + 1 :])
+    product: Scalar = -1.0 if inversions % 2 else 1.0
+    for _, _, factor in pivots:
+        product = product * factor
+    return product
 
 
 def inverse(A: Sequence[Scalars]) -> Rows:
@@ -76,25 +99,29 @@ def inverse(A: Sequence[Scalars]) -> Rows:
     return solved(A, [[float(i == k) for k in range(len(A))] for i in range(len(A))])
 
 
-def _next_pivot(rows: Rows, left: Sequence[int], columns: Sequence[int]) -> tuple[int, int]:
-    """Return the row and the column of the next pivot; may exchange rows."""
+def _next_pivot(
+    rows: Rows, left: Sequence[int], columns: Sequence[int]
+) -> tuple[int, int, Scalar | None]:
+    """Return row and column of the next pivot, and the sign of exchanges of rows, None where there are none."""
     in_column = {c: [r for r in left if not is_zero(rows[r][c])] for c in columns}
     in_row = {r: [c for c in columns if not is_zero(rows[r][c])] for r in left}
     for column, of_rows in in_column.items():
         if len(of_rows) == 1:
-            return of_rows[0], column
+            return of_rows[0], column, None
     for row, of_columns in in_row.items():
         if len(of_columns) == 1:
-            return row, of_columns[0]
+            return row, of_columns[0], None
     column = min(columns, key=lambda c: len(in_column[c]))
     pivot, *candidates = in_column[column] or left
+    sign: Scalar | None = None
     for row in candidates:
-        _exchange(rows, pivot, row, column)
-    return pivot, column
+        exchanged = _exchange(rows, pivot, row, column)
+        sign = exchanged if sign is None else sign * exchanged
+    return pivot, column, sign
 
 
-def _exchange(rows: Rows, pivot: int, row: int, column: int) -> None:
-    """Exchange two rows if the second has the larger entry in a column."""
+def _exchange(rows: Rows, pivot: int, row: int, column: int) -> Scalar:
+    """Exchange two rows if the second has the larger entry in a column; return -1 then, 1 otherwise."""
     a, b = rows[row], rows[pivot]
     sizes = abs(a[column]), abs(b[column])
     pairs = [
@@ -102,6 +129,7 @@ def _exchange(rows: Rows, pivot: int, row: int, column: int) -> None:
         for x, y in zip(a, b, strict=True)
     ]
     rows[pivot], rows[row] = [larger_one for larger_one, _ in pairs], [other for _, other in pairs]
+    return larger(*sizes, -1.0, 1.0)
 
 
 def _substituted(rows: Rows, order: Sequence[tuple[int, int]]) -> Rows:

@@ -61,7 +61,7 @@ def prepared(request: DemoRequest, progress: Callable[[str], None] = lambda _: N
     remarks = [str(warning.message) for warning in caught]
     _check(robot)
     progress(f"compiling the dynamics of robot '{robot.name}'")
-    model = dyn_core.compile_model(robot)
+    model = dyn_core.compile_model(robot, open_rows="error")
     # A robot that cannot be simulated is refused here, before any node is started.
     real = dyn_core.with_model_error(robot, request.model_error, request.seed)
     integrator = _integrator(real)

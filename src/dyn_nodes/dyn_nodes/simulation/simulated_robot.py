@@ -56,7 +56,7 @@ class AddedTorques:
         if robot.elastic_joint_names:
             raise DynError("drive-adds-with-springs", joint=robot.elastic_joint_names[0])
         functions = tuple(f"{term}_torques" for term in terms)
-        self._model = dyn_core.compile_model(robot, "runtime", functions=functions)
+        self._model = dyn_core.compile_model(robot, "runtime", open_rows="error", functions=functions)
         self._terms = frozenset(terms)
         self._driven = np.array([float(joint.mu == 1) for joint in robot.independent_joints])
         self._robot = robot

@@ -34,7 +34,7 @@ def loops(arguments: Namespace) -> Output:
 def _positions(robot: Robot, text: str, as_json: bool) -> Output:
     """Return the positions of all joints, and the distance from a singularity."""
     q = joint_vector("--q", text, robot.dof)
-    model = compile_model(robot, backend="python")
+    model = compile_model(robot, backend="python", open_rows="error")
     passive = model.solve_loops(q)
     condition = float(model.loop_condition(q))
     positions = dict(zip(robot.coordinate_names, q, strict=True))

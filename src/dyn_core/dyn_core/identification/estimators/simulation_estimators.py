@@ -282,7 +282,7 @@ def by_simulation(
     data = factors(rows_of(equations, models))
     solution = weighted(data)
     weighted_rows = system(data, solution.sigma)
-    model = compile_model(robot, parameters="runtime", friction=False)
+    model = compile_model(robot, parameters="runtime", friction=False, open_rows="error")
     of_passive = PassiveTorques(base)
     for round_ in range(1, ROUNDS + 1):
         progress(f"simulating the robot, round {round_}")

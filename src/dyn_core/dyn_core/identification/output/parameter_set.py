@@ -250,7 +250,7 @@ def predicted(robot: Robot, parameters: ParameterSet, q: Array, qd: Array, qdd: 
     """
     identified = parameters.applied_to(robot)
     # Tracing takes less time than a compiler, for a batch that is computed once.
-    model = compile_model(with_passive_friction(identified), backend="python")
+    model = compile_model(with_passive_friction(identified), backend="python", open_rows="error")
     models, x = parameters.friction_of(robot)
     friction = friction_torques(models, x)
     velocities = [parameters.coulomb_velocity.get(name, 0.0) for name in robot.coordinate_names]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from numpy.typing import ArrayLike
 
@@ -26,7 +26,7 @@ from dyn_core.model.fixed_base.dynamics_programs import (
 )
 from dyn_core.model.fixed_base.elastic_joints import LOADED, ElasticFunctions, with_rigid_joints_held
 from dyn_core.model.fixed_base.lagrange_functions import OF_LAGRANGE, LagrangeFunctions
-from dyn_core.model.tunable_parameters import Backend, Parameters, Runnable
+from dyn_core.model.tunable_parameters import Backend, OpenRows, Parameters, Runnable
 from dyn_core.robot.robot import Robot, refuse_moving_base
 
 
@@ -37,7 +37,7 @@ class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions):
     Joint vectors are in the order of `joint_names`: positions q (rad or m), velocities qd, accelerations qdd,
     and torques tau (N m, or N for prismatic joints). Each function takes one sample (n,) or a batch (N, n)
     and returns the same, in `out` if it is given. A sample with a number that is not finite gives NaN
-    throughout.
+    throughout, and so does a sample of a batch at which the loops do not close (see `open_rows`).
 
     `wrenches` maps names of links to ``[force; moment]`` (N, N m) that the link exerts on its environment, in
     the frame of the link and about its origin: (6,), or (N, 6) with a batch.
@@ -48,6 +48,7 @@ class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions):
         robot: the robot.
         base_parameters: whether its functions compute with grouped parameters.
         detours: whether to search for detours to positions at which the loops are not closed at once.
+        open_rows: what a sample of a batch at which the loops do not close is: NaN, or an error.
         method: ``"auto"``, the algorithms with the fewest operations, or ``"mrnea"``.
     """
 
@@ -61,6 +62,7 @@ class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions):
     backend: Literal["c", "python"]
     _functions: Functions = field(repr=False)
     detours: bool = True
+    open_rows: OpenRows = "nan"
     _calls: dict[tuple[str, str, str | None], Callable[..., Array]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -82,12 +84,14 @@ class Model(LagrangeFunctions, LoopFunctions, ElasticFunctions):
             links=self.compiled_links,
             base_parameters=self.base_parameters,
             detours=self.detours,
+            open_rows=self.open_rows,
             method=self.method,
         )
 
     def without_detours(self) -> Model:
         """Return the model without the search for detours: it raises at once if the loops do not close."""
-        return replace(self, _functions=self._functions.without_detours(), _calls={}, detours=False)
+        functions = self._functions.searching(False, self.open_rows)
+        return replace(self, _functions=functions, _calls={}, detours=False)
 
     def __repr__(self) -> str:
         return f"<Model of {self.robot!r}, {self._kind()}>"
@@ -221,6 +225,7 @@ def compile_model(
     base_parameters: bool = False,
     detours: bool = True,
     method: Method = "auto",
+    open_rows: OpenRows = "nan",
     functions: Sequence[str] | None = None,
 ) -> Model:
     """Return the dynamics functions of a robot, generated and compiled for it alone.
@@ -244,6 +249,8 @@ def compile_model(
         method: ``"auto"``: each function by the algorithm with the fewest operations for this robot;
             ``"mrnea"``: inertia matrix and direct dynamics by the pass of the modified Newton-Euler recursion
             that gives inertia matrix and bias torques together.
+        open_rows: for loops, what a sample of a batch at which they do not close is: ``"nan"``, a row of NaN,
+            or ``"error"``, as it is for one sample alone.
         functions: names of the functions to compile now, such as ``("inverse_dynamics",)``; by default all.
             Others are compiled at their first use, which is logged: a warning, or information if it takes
             less than 10 ms. A function that divides by inertias is compiled with the inertia matrix if that
@@ -257,6 +264,7 @@ def compile_model(
     check_options(robot, parameters, backend, functions)
     refuse_moving_base(robot, "compile_model", "compile_moving_base")
     check_choice("method", method, ("auto", "mrnea"))
+    check_choice("open_rows", open_rows, get_args(OpenRows))
     for link in links:
         robot.link_frame(link)
     without = partial(with_terms, friction=friction, rotor_inertia=rotor_inertia)
@@ -277,9 +285,18 @@ def compile_model(
         loops=bool(robot.loops),
     )
     made = Functions(family, parameters, backend, functions)
-    model = Model(robot, friction, rotor_inertia, bool(base_parameters), made.backend, made, method=method)
-    if robot.loops and not detours:
-        model = model.without_detours()
+    made = made.searching(detours, open_rows) if robot.loops else made
+    model = Model(
+        robot,
+        friction,
+        rotor_inertia,
+        bool(base_parameters),
+        made.backend,
+        made,
+        detours=detours,
+        open_rows=open_rows,
+        method=method,
+    )
     model.compile_links(links)
     return model
 

@@ -32,8 +32,6 @@ BEYOND = 1e-9  # Distance (rad or m) by which a joint may exceed its limit at th
 JUMP = 0.1
 """Largest deviation (rad or m) of passive joints from the displacement by their velocities in a step."""
 
-MOST_ORIENTED = 4  # Number of unknowns of the largest blocks of constraints whose determinants are checked
-
 
 @dataclass(frozen=True, eq=False)
 class PassiveState:
@@ -166,4 +164,4 @@ def orientations(robot: Robot) -> int:
 def _oriented(robot: Robot) -> list[Block]:
     """The blocks of constraints whose determinants are checked."""
     blocks = structure(robot).blocks
-    return [block for block in blocks if len(block.rows) == len(block.columns) <= MOST_ORIENTED]
+    return [block for block in blocks if len(block.rows) == len(block.columns)]

@@ -157,7 +157,9 @@ def compiled(described: DescribedRobot, functions: Sequence[str]) -> LoadedModel
     efforts = (robot.limits[name].effort for name in robot.coordinate_names)
     limits = np.array([np.inf if effort is None else effort for effort in efforts])
     # The search for detours would delay torques.
-    model = dyn_core.compile_model(described.robot, "runtime", detours=False, functions=functions)
+    model = dyn_core.compile_model(
+        described.robot, "runtime", detours=False, open_rows="error", functions=functions
+    )
     velocities = np.array([described.coulomb_velocity.get(name, 0.0) for name in robot.coordinate_names])
     return LoadedModel(robot, model, limits, velocities)
 
