@@ -62,7 +62,7 @@ def solved(A: Sequence[Scalars], B: Sequence[Scalars]) -> Rows:
 
 
 def _eliminated(rows: Rows) -> list[tuple[int, int, Scalar]]:
-    """Eliminate in place; return row and column of each pivot, and the factor that the determinant gets of it.
+    """Eliminate in place; return row and column of each pivot, and its factor of the determinant.
 
     The factor has the sign of the exchanges of rows, not that of the order of rows and columns.
     """
@@ -99,10 +99,8 @@ def inverse(A: Sequence[Scalars]) -> Rows:
     return solved(A, [[float(i == k) for k in range(len(A))] for i in range(len(A))])
 
 
-def _next_pivot(
-    rows: Rows, left: Sequence[int], columns: Sequence[int]
-) -> tuple[int, int, Scalar | None]:
-    """Return row and column of the next pivot, and the sign of exchanges of rows, None where there are none."""
+def _next_pivot(rows: Rows, left: Sequence[int], columns: Sequence[int]) -> tuple[int, int, Scalar | None]:
+    """Return row and column of the next pivot, and the sign of exchanges of rows; None without any."""
     in_column = {c: [r for r in left if not is_zero(rows[r][c])] for c in columns}
     in_row = {r: [c for c in columns if not is_zero(rows[r][c])] for r in left}
     for column, of_rows in in_column.items():
