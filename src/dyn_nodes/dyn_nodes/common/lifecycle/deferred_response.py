@@ -133,8 +133,9 @@ class _Server(ActionServer):
         self._begin(goal_handle)
 
     def finish(self, goal_handle: ServerGoalHandle, execute: Callable[[ServerGoalHandle], Any]) -> None:
-        # At once and not in the executor, which may not spin again when the node ends. One step completes the
+        # At once and not in an executor, which may not spin again when the node ends. One step completes the
         # task, because nothing is awaited.
+        self._result_futures[_id(goal_handle)]._set_executor(None)
         Task(self._execute_goal, (execute, goal_handle))()
         goal_handle._goal_request = None  # results are kept, and goals can be large
 

@@ -37,6 +37,8 @@ FEEDBACK_S = 0.05
 """Time between two messages of feedback, and two looks for stale data (s)."""
 _GRACE_S = 1.0
 """Longest time between the end of a stop and the standstill of the robot (s)."""
+_PATIENCE = 10.0
+"""The same on a steady clock, in times of stop and standstill: simulated time may be slow, or stand."""
 _CUTOFF_HZ = 30.0
 """Cutoff for velocities that joint states do not give."""
 Codes = FollowJointTrajectory.Result
@@ -90,7 +92,7 @@ class _Followed:
     since: float  # on a steady clock (s)
     measured: _Measured | None = None
     end: _End | None = None  # while the robot is brought to rest
-    over_by: float = math.inf  # on a steady clock (s)
+    over_by: float = math.inf  # on a steady clock, also where that of the node stands (s)
 
 
 class TrajectoryGoals:
@@ -203,7 +205,7 @@ class TrajectoryGoals:
             self.end(Notice("goal-motion-dropped"))
         elif current.end is None and stale is not None:
             self.stop(stale)
-        elif current.end is not None and self._node.steady() > current.over_by:
+        elif current.end is not None and self._is_late(current, stale=stale is not None):
             reason = _words(Notice("goal-not-at-rest", cause=current.end.reason))
             self._over(current, current.end._replace(reason=reason))
         elif measured is not None:
@@ -215,7 +217,12 @@ class TrajectoryGoals:
         current.end = end
         begin, now = self._node.node_time, self._node.steady()
         current.trajectory = self._node.bring_to_rest(current.running)
-        current.over_by = now + current.trajectory.end - begin + _GRACE_S
+        current.over_by = now + _PATIENCE * (current.trajectory.end - begin + _GRACE_S)
+
+    def _is_late(self, current: _Followed, *, stale: bool) -> bool:
+        """Return whether a robot that was told to stop should be at rest, or cannot be seen."""
+        late = self._node.node_time - current.trajectory.end
+        return late > (0.0 if stale else _GRACE_S) or self._node.steady() > current.over_by
 
     def _over(self, current: _Followed, end: _End) -> None:
         self._current = None
