@@ -412,13 +412,18 @@ def test_joint_states_that_are_refused_end_the_goal_with_the_cause(each: Bench) 
 
 
 @pytest.mark.promise("goal-ends-always")
-def test_a_motion_that_the_node_drops_by_itself_ends_the_goal(each: Bench) -> None:
+@pytest.mark.parametrize("then", ["nothing", "cancel"])
+def test_a_motion_that_the_node_drops_by_itself_ends_the_goal(then: str, each: Bench) -> None:
     goal = each.go(2.0)
     each.run(0.5)
     each.maker.restart()
-    each.run(0.1)
+    if then == "cancel":
+        each.cancel(goal)
+    else:
+        each.run(0.1)
     assert end_of(goal) == INVALID
     assert says(goal, "goal-motion-dropped")
+    assert each.loose.node.failure is None
 
 
 @pytest.mark.promise("goal-refused")

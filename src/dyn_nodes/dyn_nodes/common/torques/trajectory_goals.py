@@ -201,7 +201,7 @@ class TrajectoryGoals:
             return
         measured = current.measured
         stale = self._node.silence_of_joint_states(current.since if measured is None else measured.at)
-        if current.running.maker.desired.trajectory is not current.trajectory:
+        if self._is_dropped(current):
             self.end(Notice("goal-motion-dropped"))
         elif current.end is None and stale is not None:
             self.stop(stale)
@@ -214,10 +214,18 @@ class TrajectoryGoals:
     def _stop(self, current: _Followed, end: _End) -> None:
         if current.end is not None:
             return
+        if self._is_dropped(current):
+            self.end(Notice("goal-motion-dropped"))
+            return
         current.end = end
         begin, now = self._node.node_time, self._node.steady()
         current.trajectory = self._node.bring_to_rest(current.running)
         current.over_by = now + _PATIENCE * (current.trajectory.end - begin + _GRACE_S)
+
+    @staticmethod
+    def _is_dropped(current: _Followed) -> bool:
+        """Return whether the node follows its trajectory no longer."""
+        return current.running.maker.desired.trajectory is not current.trajectory
 
     def _is_late(self, current: _Followed, *, stale: bool) -> bool:
         """Return whether a robot that was told to stop should be at rest, or cannot be seen."""
@@ -227,10 +235,10 @@ class TrajectoryGoals:
     def _over(self, current: _Followed, end: _End) -> None:
         self._current = None
         self._timer.cancel()
+        self._node.count(f"goals {_COUNTED[end.outcome]}")
         self._finish(current.goal, end)
 
     def _finish(self, goal: Goal, end: _End) -> None:
-        self._node.count(f"goals {_COUNTED[end.outcome]}")
         goal.finish(end.outcome, self._kind.Result(error_code=end.code, error_string=end.reason))
 
     def _feedback(self, current: _Followed, measured: _Measured) -> Any:
