@@ -20,6 +20,7 @@ from stepped_session import FakeGoal
 from trajectory_msgs.msg import JointTrajectory
 
 from dyn_core import compile_model, load_robot
+from dyn_nodes.common.data_checks import Rejection
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot
 from dyn_nodes.controller.node import Controller
 from dyn_nodes.feedforward.node import Feedforward
@@ -467,7 +468,27 @@ def test_a_controller_behind_the_feedforward_gets_the_stop_with_its_efforts(name
     stop = arm.loose.published["joint_trajectory_effort"][-1]
     assert stop.points[-1].velocities == pytest.approx([0.0] * 3)
     assert len(stop.points[0].effort) == 3
+    assert stop.points[-1].positions == pytest.approx(stop.points[-2].positions), "a late one is not over"
+    assert nanoseconds(stop.points[-1].time_from_start) > 2 * 10**9
     begin = arm.loose.ros_now
     assert nanoseconds(stop.header.stamp) == begin
     assert arm.run_until_over(goal) == CANCELED
     assert arm.desired.q == pytest.approx(list(stop.points[-1].positions))
+
+
+@pytest.mark.promise("goal-cancelled-at-rest")
+def test_a_stop_is_published_without_efforts_that_cannot_be_computed(bench: Make) -> None:
+    """Otherwise a controller behind the node would go on to the end."""
+    arm = bench("gravity")
+    goal = arm.go(1.0)
+    arm.run(0.5)
+    count = len(arm.loose.published["joint_trajectory_effort"])
+
+    def fail(_: Any) -> None:
+        raise Rejection("torques-not-computed", cause="of the test")
+
+    arm.maker.efforts = fail
+    arm.cancel(goal)
+    (stop,) = arm.loose.published["joint_trajectory_effort"][count:]
+    assert not stop.points[0].effort
+    assert arm.run_until_over(goal) == CANCELED

@@ -63,6 +63,7 @@ from dyn_nodes.common.messages.motion_message import (
     GivenMotion,
     check_passive,
     controller_motion,
+    doubles,
     reference_motion,
     sampled_trajectory,
     sampling_times,
@@ -252,11 +253,11 @@ class Feedforward(TorqueNode[TorqueSource]):
 
     def on_stop(self, running: Running[TorqueSource], stop: Trajectory, t: float) -> None:
         """Publish a stop with its efforts, and send torques along it."""
-        times = np.array(stop.knots[1:])
-        stopping = _with_samples(running.maker, stop, times, times - t)
-        if stopping is not None:
-            seconds = self.stamp_at(t)
-            stopping.header.stamp = Time(sec=seconds.sec, nanosec=seconds.nanosec)
+        times = np.array([*stop.knots[1:], stop.end + _HELD_S])
+        stopping = _with_samples(running.maker, stop, times, times - t, always=True)
+        assert stopping is not None
+        stamp = self.stamp_at(t)
+        stopping.header.stamp = Time(sec=stamp.sec, nanosec=stamp.nanosec)
         self.on_followed((stopping, None))
 
     def _on_cycle(self) -> None:
@@ -357,6 +358,8 @@ class Feedforward(TorqueNode[TorqueSource]):
 
 # Trajectories with their efforts
 
+_HELD_S = 2.0
+"""Time from the end of a stop to its last point (s): a controller that gets it late does not refuse it."""
 _STOP_S = 0.01
 """Time that a controller gets for a stop (s): a point that is due at once would be in the past."""
 
@@ -415,16 +418,25 @@ def _stop_trajectory(source: TorqueSource, t: float) -> JointTrajectory | None:
 
 
 def _with_samples(
-    source: TorqueSource, trajectory: Trajectory, times: Array, from_start: Array
+    source: TorqueSource, trajectory: Trajectory, times: Array, from_start: Array, *, always: bool = False
 ) -> JointTrajectory | None:
-    """Return samples of a trajectory at N times (s) with efforts; None where these cannot be computed."""
+    """Return samples of a trajectory at N times (s) with efforts.
+
+    Where these cannot be computed, return None, or with `always` the samples without efforts.
+    """
     samples = source.samples(trajectory, times)
+    names = source.loaded.robot.coordinate_names
+    message = JointTrajectory(joint_names=names)
     try:
         efforts, _ = source.efforts(samples)
     except (DynError, Rejection):
-        return None
-    names = source.loaded.robot.coordinate_names
-    return sampled_trajectory(JointTrajectory(joint_names=names), names, from_start, samples, efforts)
+        if not always:
+            return None
+        message = sampled_trajectory(message, names, from_start, samples, np.zeros_like(samples.q))
+        for point in message.points:
+            point.effort = doubles(np.empty(0))
+        return message
+    return sampled_trajectory(message, names, from_start, samples, efforts)
 
 
 def main(arguments: list[str] | None = None) -> int:
