@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dyn_nodes.common.torques.torque_node import TorqueNode
 
 _TOPIC, _ACTION = "~/joint_trajectory", "~/follow_joint_trajectory"
-_SHORT_BYTES = 4000
+SHORT_BYTES = 4000
 """Size of a trajectory that is checked at once (bytes): some thirty points of six joints, 2 ms."""
 _SHORT_POINTS = 30
 """Points of a goal that is checked at once."""
@@ -48,7 +48,7 @@ class _Request:
     def is_short(self) -> bool:
         """Whether it is checked at once."""
         if self.goal is None:
-            return len(self.raw) <= _SHORT_BYTES
+            return len(self.raw) <= SHORT_BYTES
         return len(self.goal.request.trajectory.points) <= _SHORT_POINTS
 
 
