@@ -32,7 +32,7 @@ from ros_graph import ros_context
 from storm import Storm
 from torque_checker import ACTIVATED, DEACTIVATED, EVENT, HEARD, PUBLISHED, frame
 
-from dyn_nodes.common.torques.torque_maker import SHORT_BYTES
+from dyn_nodes.common.torques.trajectory_following import SHORT_BYTES
 from dyn_nodes.demonstration.isolation import isolated_environment
 
 PAUSES = (0.001, 0.01, 0.05, 0.3)

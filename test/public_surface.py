@@ -162,7 +162,8 @@ def _ends(node: Any) -> Iterator[str]:
     ]
     for verb, path, kinds in found:
         shown = path.replace(f"{namespace}/{name}/", "~/").removeprefix(f"{namespace}/")
-        for kind in kinds:
+        # The type of the action is the same in both packages.
+        for kind in (kind.replace("control_msgs/action/Follow", "dyn_msgs/action/Follow") for kind in kinds):
             if not ("/_action/" in path or OF_ALL.search(path) or OF_ALL.search(kind)):
                 yield "  ".join([f"{verb:10}", shown, kind, *_quality(node, verb, path)])
 

@@ -56,6 +56,7 @@ class FakeGoal:
     request: Any
     feedback: list[Any] = field(default_factory=list)
     ends: list[tuple[str, Any]] = field(default_factory=list)
+    is_cancelled: bool = False
 
     def tell(self, feedback: Any) -> None:
         assert not self.ends, "feedback after the result"

@@ -32,7 +32,7 @@ from dyn_msgs.msg import JointReference, JointTorques
 from dyn_nodes.common import qos
 from dyn_nodes.common.lifecycle.managed_node import MOST_ENTRIES, MOST_WITH_CLOCK, ManagedNode
 from dyn_nodes.common.lifecycle.process import make_executor
-from dyn_nodes.common.torques.torque_node import TorqueNode
+from dyn_nodes.common.torques.trajectory_following import TrajectoryFollowing
 from dyn_nodes.compose import NODES as ALL
 from dyn_nodes.controller.node import Controller
 from dyn_nodes.feedforward.node import Feedforward
@@ -219,15 +219,15 @@ class Checks:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.done: list[tuple[int, Thread]] = []
         self.may_go_on = Event()
-        check: Callable[..., Any] = TorqueNode._check_trajectory
+        check: Callable[..., Any] = TrajectoryFollowing.checked
 
-        def slow(node: Any, request: Any) -> Any:
-            self.done.append((len(request[1]), current_thread()))
+        def slow(following: Any, request: Any) -> Any:
+            self.done.append((len(request.raw), current_thread()))
             if current_thread() is not main_thread():
                 self.may_go_on.wait()
-            return check(node, request)
+            return check(following, request)
 
-        monkeypatch.setattr(TorqueNode, "_check_trajectory", slow)
+        monkeypatch.setattr(TrajectoryFollowing, "checked", slow)
 
 
 @pytest.fixture

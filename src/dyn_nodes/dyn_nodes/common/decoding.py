@@ -29,7 +29,7 @@ MOST_BYTES: Mapping[type, int] = MappingProxyType(
 at most some 100 kB."""
 MOST_BYTES_OF_OTHERS = 128_000
 """Most bytes of a message of another type: several hundred joints. More strings take longer than a period."""
-_MOST_NAMES: Mapping[type, int] = MappingProxyType({JointTrajectory: 1000, JointState: 20_480})
+MOST_NAMES: Mapping[type, int] = MappingProxyType({JointTrajectory: 1000, JointState: 20_480})
 """Most joints of a message by type; joint states may have those of many other robots."""
 STAMP = struct.Struct("=iI")
 """Seconds and nanoseconds of a stamp."""
@@ -48,8 +48,8 @@ def decoded(kind: type, raw: bytes, what: str) -> Any:
         names, points = _counts(kind, raw)
     except (struct.error, IndexError) as problem:
         raise Rejection("message-unreadable", message=what, reason=problem) from problem
-    if names > _MOST_NAMES.get(kind, names):
-        raise Rejection("message-names-too-many", message=what, count=names, limit=_MOST_NAMES[kind])
+    if names > MOST_NAMES.get(kind, names):
+        raise Rejection("message-names-too-many", message=what, count=names, limit=MOST_NAMES[kind])
     if points > MOST_POINTS:
         raise Rejection("trajectory-points-too-many", count=points, limit=MOST_POINTS)
     try:
@@ -64,7 +64,7 @@ def is_stop(raw: bytes) -> bool:
         names, points = _counts(JointTrajectory, raw)
     except (struct.error, IndexError):
         return False
-    return not points and names <= _MOST_NAMES[JointTrajectory]
+    return not points and names <= MOST_NAMES[JointTrajectory]
 
 
 def stamp_of(raw: bytes) -> Time:
@@ -98,7 +98,7 @@ def _counts(kind: type, raw: bytes) -> tuple[int, int]:
     The names follow the header, and the points of a trajectory the names. A text is a count and its bytes;
     counts are aligned to four bytes from the end of the first four.
     """
-    if kind not in _MOST_NAMES:
+    if kind not in MOST_NAMES:
         return 0, 0
     count = struct.Struct("<I" if raw[_ENDIANNESS] & 1 else ">I")
 
@@ -110,7 +110,7 @@ def _counts(kind: type, raw: bytes) -> tuple[int, int]:
     names, at = counted(at + length)
     if count.size * names > len(raw):
         raise struct.error(f"{names} names in {len(raw)} bytes")
-    if kind is not JointTrajectory or names > _MOST_NAMES[kind]:
+    if kind is not JointTrajectory or names > MOST_NAMES[kind]:
         return names, 0
     for _ in range(names):
         length, at = counted(at)

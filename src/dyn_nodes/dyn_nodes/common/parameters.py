@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
@@ -136,15 +136,23 @@ def declare_for_joints(
 
 
 def declare_by_joint(
-    node: Node, prefix: str, kinds: Mapping[str, str], *, within: tuple[float, float]
+    node: Node,
+    prefix: str,
+    kinds: Mapping[str, str],
+    *,
+    within: tuple[float, float],
+    others: Collection[str] = (),
 ) -> dict[str, dict[str, float]]:
     """Declare the given float parameters ``<prefix>.<joint>.<kind>``; return their values by kind and joint.
 
-    `kinds` has the description of each allowed last part, where ``{joint}`` is the joint. The node has to
-    declare its overrides automatically.
+    `kinds` has the description of each allowed last part, where ``{joint}`` is the joint; `others` are last
+    parts of parameters ``<prefix>.<other>``, which are declared elsewhere. The node has to declare its
+    overrides automatically.
     """
     values: dict[str, dict[str, float]] = {kind: {} for kind in kinds}
     for name in node.get_parameters_by_prefix(prefix):
+        if name in others:
+            continue
         joint, _, kind = name.rpartition(".")
         if not joint or kind not in kinds:
             known = " or ".join(f"{prefix}.<joint>.{kind}" for kind in kinds)

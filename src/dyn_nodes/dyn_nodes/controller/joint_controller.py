@@ -7,7 +7,7 @@ are on a steady clock (both s).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import numpy as np
 
 from dyn_core import compile_model
 from dyn_core.control.command_limits import EffortLimits
@@ -44,7 +44,10 @@ class JointController(TorqueMaker):
         names = robot.coordinate_names
         self.robot = robot
         self._settings = settings
-        self._by_drive = _gravity_of(robot) if settings.drive.adds_gravity else None
+        gravity = ("gravity_torques",) if settings.drive.adds_gravity else ()
+        # On a base at rest.
+        self._model = compile_model(robot.with_fixed_base(), functions=("inverse_dynamics", *gravity))
+        self._by_drive = self._model.gravity_torques if gravity else None
         limits = EffortLimits.of_robot(robot)
         super().__init__(robot, limits, settings.watch, settings.smoothing, settings.loop_condition)
         gains = settings.gains.of(robot, friction="friction" not in settings.drive.compensates)
@@ -152,6 +155,10 @@ class JointController(TorqueMaker):
         self._believed.forget()
         self.stage.recover(now)
 
+    def can_follow(self, motion: Motion) -> bool:
+        """Return whether the motors can make N motions, (N, n), by the model of the robot."""
+        return bool((np.abs(self._model.inverse_dynamics(*motion)) <= self.stage.limits.limits).all())
+
     @property
     def needs(self) -> str:
         """Name of the data that the torques depend on, for messages."""
@@ -206,11 +213,6 @@ class JointController(TorqueMaker):
         at = self.stage.last_good
         fresh = at is not None and now - at <= self._settings.watch.timeout
         return self.position if fresh else None
-
-
-def _gravity_of(robot: Robot) -> Callable[[Array], Array]:
-    """Return the gravity torques of a robot as a function of its positions, on a base at rest."""
-    return compile_model(robot.with_fixed_base(), functions=("gravity_torques",)).gravity_torques
 
 
 def made_controller(settings: ControllerSettings, described: DescribedRobot) -> MadeTorques[JointController]:

@@ -8,6 +8,9 @@ Subscribes:
     ~/feedforward (dyn_msgs/JointTorques): torques to add, by name (`total`).
     robot_description (std_msgs/String, transient_local): URDF, unless a parameter gives it; a new one is
         loaded while running.
+Acts:
+    ~/follow_joint_trajectory (control_msgs/FollowJointTrajectory, or that of dyn_msgs where it is missing):
+        as ~/joint_trajectory, with feedback, tolerances and a result.
 Publishes:
     ~/torques (dyn_msgs/JointTorques): the torques; their terms are zero.
     ~/commands (std_msgs/Float64MultiArray): the same torques in a configured order of joints.
@@ -68,7 +71,13 @@ class Controller(TorqueNode[JointController]):
             JointState, "joint_states", self._on_joint_state, qos.EACH_SAMPLE, raw=True, newest=True
         )
         self.subscribe(JointReference, "~/reference", self._on_reference, qos.EACH_SAMPLE, newest=True)
-        self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.EACH_MESSAGE, raw=True)
+        self.subscribe(
+            JointTrajectory,
+            "~/joint_trajectory",
+            self.trajectories.on_message,
+            qos.EACH_MESSAGE,
+            raw=True,
+        )
         self.subscribe(JointTorques, "~/feedforward", self._on_feedforward, qos.EACH_SAMPLE, newest=True)
 
     @property
@@ -101,7 +110,7 @@ class Controller(TorqueNode[JointController]):
             given = reference_motion(message, running.references)
             check_passive(running.agreement, given)
             running.maker.refer(given, t, self.steady())
-            self.supersede_trajectories()
+            self.trajectories.supersede("~/reference")
         except Rejection as problem:
             self.refuse("references refused", "~/reference", problem)
             return

@@ -17,6 +17,9 @@ Publishes:
     ~/motor_reference (sensor_msgs/JointState): where motors behind springs have to be, and their torques.
     ~/model_info (dyn_msgs/ModelInfo, transient_local): the model in use.
     /diagnostics (diagnostic_msgs/DiagnosticArray): messages used and refused, and what is wrong.
+Acts:
+    ~/follow_joint_trajectory (control_msgs/FollowJointTrajectory, or that of dyn_msgs where it is missing):
+        as ~/joint_trajectory, with feedback, tolerances and a result.
 Services:
     ~/set_payload (dyn_msgs/SetPayload), ~/set_dynamic_parameters (dyn_msgs/SetDynamicParameters),
     ~/load_model (dyn_msgs/LoadModel).
@@ -46,6 +49,7 @@ from dyn_core import DynError
 from dyn_core.control.trajectories.trajectory import Trajectory
 from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints, planned
 from dyn_core.control.watchdog import Status
+from dyn_core.core.arrays import Array
 from dyn_msgs.msg import JointReference, ModelInfo
 from dyn_nodes.common import qos
 from dyn_nodes.common.clocks import RateSchedule
@@ -59,6 +63,7 @@ from dyn_nodes.common.messages.motion_message import (
     GivenMotion,
     check_passive,
     controller_motion,
+    doubles,
     reference_motion,
     sampled_trajectory,
     sampling_times,
@@ -131,7 +136,13 @@ class Feedforward(TorqueNode[TorqueSource]):
         if source != "none":
             kind = Imu if source == "imu" else Odometry
             self.subscribe(kind, TOPICS[source], self._on_base, qos.EACH_SAMPLE)
-        self.subscribe(JointTrajectory, "~/joint_trajectory", self._on_trajectory, qos.EACH_MESSAGE, raw=True)
+        self.subscribe(
+            JointTrajectory,
+            "~/joint_trajectory",
+            self.trajectories.on_message,
+            qos.EACH_MESSAGE,
+            raw=True,
+        )
         ParameterInterface(
             self,
             lambda: self._running.maker.live if self._running else None,
@@ -207,7 +218,7 @@ class Feedforward(TorqueNode[TorqueSource]):
             given = read(message, running.references)
             check_passive(running.agreement, given)
             output = running.maker.refer(given, t, self.steady())
-            self.supersede_trajectories()
+            self.trajectories.supersede(topic)
             if output is not None:
                 self.answer(running, output, stamp)
                 self._lead_motors(running, t, output, stamp)
@@ -239,6 +250,15 @@ class Feedforward(TorqueNode[TorqueSource]):
         self._cycle_timer.reset()
         self._schedule.begin_again(self.node_time)
         self._on_cycle()
+
+    def on_stop(self, running: Running[TorqueSource], stop: Trajectory, t: float) -> None:
+        """Publish a stop with its efforts, and send torques along it."""
+        times = np.array([*stop.knots[1:], stop.end + _HELD_S])
+        stopping = _with_samples(running.maker, stop, times, times - t, always=True)
+        assert stopping is not None
+        stamp = self.stamp_at(t)
+        stopping.header.stamp = Time(sec=stamp.sec, nanosec=stamp.nanosec)
+        self.on_followed((stopping, None))
 
     def _on_cycle(self) -> None:
         """Send the torques of the trajectory that are due."""
@@ -338,6 +358,8 @@ class Feedforward(TorqueNode[TorqueSource]):
 
 # Trajectories with their efforts
 
+_HELD_S = 2.0
+"""Time from the end of a stop to its last point (s): a controller that gets it late does not refuse it."""
 _STOP_S = 0.01
 """Time that a controller gets for a stop (s): a point that is due at once would be in the past."""
 
@@ -391,15 +413,30 @@ def _stop_trajectory(source: TorqueSource, t: float) -> JointTrajectory | None:
     standing = source.desired.at(t)
     if standing is None:
         return None
-    samples = Trajectory.standing(standing.q, t).sample_many(np.array([t]))
+    times = np.array([t])
+    return _with_samples(source, Trajectory.standing(standing.q, t), times, np.array([_STOP_S]))
+
+
+def _with_samples(
+    source: TorqueSource, trajectory: Trajectory, times: Array, from_start: Array, *, always: bool = False
+) -> JointTrajectory | None:
+    """Return samples of a trajectory at N times (s) with efforts.
+
+    Where these cannot be computed, return None, or with `always` the samples without efforts.
+    """
+    samples = source.samples(trajectory, times)
+    names = source.loaded.robot.coordinate_names
+    message = JointTrajectory(joint_names=names)
     try:
         efforts, _ = source.efforts(samples)
     except (DynError, Rejection):
-        return None
-    names = source.loaded.robot.coordinate_names
-    return sampled_trajectory(
-        JointTrajectory(joint_names=names), names, np.array([_STOP_S]), samples, efforts
-    )
+        if not always:
+            return None
+        message = sampled_trajectory(message, names, from_start, samples, np.zeros_like(samples.q))
+        for point in message.points:
+            point.effort = doubles(np.empty(0))
+        return message
+    return sampled_trajectory(message, names, from_start, samples, efforts)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -251,6 +251,13 @@ class TorqueSource(TorqueMaker):
         """
         return efforts(samples, self._of, self.stage.limits, self.stage.units)
 
+    def can_follow(self, motion: Motion) -> bool:
+        """Return whether the torques of N motions, (N, n), are within their limits."""
+        try:
+            return self.efforts(Samples(*motion, np.empty(0, dtype=np.int8)))[1] is None
+        except (DynError, Rejection):
+            return False
+
     def advance(self, t: float, now: float) -> Output | None:
         """Return the torques to send along a trajectory at time t, or None; Rejection on failure."""
         if self._mode != "inverse_dynamics" or self.desired.kind is not Kind.TRAJECTORY:

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from threading import Lock
 from typing import Any, Literal
 
-from rclpy.action.server import ActionServer, CancelResponse, ServerGoalHandle
+from rclpy.action.server import ActionServer, CancelResponse, GoalResponse, ServerGoalHandle
 from rclpy.task import Task
 
+from dyn_nodes.common.data_checks import Notice
+from dyn_nodes.common.lifecycle.goal_requests import Look, looked_at
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 
 
@@ -77,7 +80,9 @@ class DeferredService:
 
 Outcome = Literal["succeed", "abort", "canceled"]
 _RESULT_KEPT_S = 300
-"""How long a client can ask for a result."""
+"""How long a client can ask for a result (s), unless the action says otherwise."""
+MOST_GOALS = 1000
+"""Most goals whose results are kept; one more is rejected."""
 
 
 class Goal:
@@ -88,6 +93,11 @@ class Goal:
         self.request: Any = handle.request
         self._handle = handle
         self._finish = finish
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether its client has cancelled it."""
+        return bool(self._handle.is_cancel_requested)
 
     def tell(self, feedback: Any) -> None:
         """Send feedback."""
@@ -102,29 +112,38 @@ class Goal:
 
         self._finish(self._handle, execute)
 
-    def is_that_of(self, handle: ServerGoalHandle) -> bool:
-        """Return whether the handle belongs to this goal."""
-        return bool(bytes(handle.goal_id.uuid) == bytes(self._handle.goal_id.uuid))
-
 
 class _Server(ActionServer):
     """Goals are executed when their result is known."""
 
-    def __init__(self, begin: Callable[[ServerGoalHandle], None], *arguments: Any, **named: Any) -> None:
+    def __init__(
+        self, begin: Callable[[ServerGoalHandle], None], look: Look | None, *arguments: Any, **named: Any
+    ) -> None:
         self._begin = begin
         super().__init__(*arguments, **named)
+        if look is not None:
+            self._action_type = looked_at(self._action_type, look)
+
+    @property
+    def kept(self) -> int:
+        """Number of goals whose results are kept."""
+        return len(self._goal_handles)
 
     def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: Any) -> None:
         self._begin(goal_handle)
 
     def finish(self, goal_handle: ServerGoalHandle, execute: Callable[[ServerGoalHandle], Any]) -> None:
-        # At once and not in the executor, which may not spin again when the node ends. One step completes the
+        # At once and not in an executor, which may not spin again when the node ends. One step completes the
         # task, because nothing is awaited.
+        self._result_futures[_id(goal_handle)]._set_executor(None)
         Task(self._execute_goal, (execute, goal_handle))()
+        goal_handle._goal_request = None  # results are kept, and goals can be large
 
 
 class DeferredAction:
     """An action of a node. All goals are accepted, because only a result can say why a goal is refused.
+
+    Goals are taken in the thread of the requests, and handled by the executor of the node.
 
     A coroutine as callback that awaits the end would be resumed again and again: with the events executor,
     one waiting goal takes 98 % of a core. Here it takes nothing.
@@ -137,40 +156,61 @@ class DeferredAction:
         name: str,
         requested: Callable[[Goal], None],
         cancelled: Callable[[Goal], None],
+        kept: int = _RESULT_KEPT_S,
+        look: Look | None = None,
     ) -> None:
-        """Offer the action; `cancelled` takes each goal without a result that a client cancels."""
+        """Offer the action; `cancelled` takes each goal without a result that a client cancels.
+
+        Clients can ask for a result for the time `kept` (s). `look` looks at goals before they are built: a
+        goal that it refuses has the reason as its request.
+        """
         self._node = node
-        self._open: list[Goal] = []
+        self._name = name
+        self._open: dict[bytes, Goal] = {}  # used by both threads
         self._requested = node.contained(requested)
         self._cancelled = node.contained(cancelled)
         self._server = _Server(
             self._on_goal,
+            look,
             node,
             kind,
             name,
             execute_callback=lambda _: kind.Result(),
+            goal_callback=self._on_request,
             cancel_callback=self._on_cancel,
-            result_timeout=_RESULT_KEPT_S,
+            result_timeout=kept,
         )
+        node.look_at_services()
 
     def close(self) -> None:
         """Close the action."""
         self._server.destroy()
+        self._node.look_at_services()
+
+    def _on_request(self, _: Any) -> GoalResponse:
+        if self._server.kept < MOST_GOALS:
+            return GoalResponse.ACCEPT
+        problem = Notice("goals-too-many", action=self._name, limit=MOST_GOALS)
+        self._node.in_executor(partial(self._node.drop, problem))
+        return GoalResponse.REJECT
 
     def _on_goal(self, handle: ServerGoalHandle) -> None:
         goal = Goal(handle, self._on_finish)
-        self._open.append(goal)
-        self._requested(goal)
+        self._open[_id(handle)] = goal
+        self._node.in_executor(partial(self._requested, goal))
 
     def _on_finish(self, handle: ServerGoalHandle, execute: Callable[[ServerGoalHandle], Any]) -> None:
-        self._open = [goal for goal in self._open if not goal.is_that_of(handle)]
+        self._open.pop(_id(handle), None)
         self._server.finish(handle, execute)
 
     def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
-        goal = next((goal for goal in self._open if goal.is_that_of(handle)), None)
-        executor = self._node.executor
-        if goal is None or executor is None:
+        goal = self._open.get(_id(handle))
+        if goal is None or self._node.executor is None:
             return CancelResponse.REJECT
-        # The state of the goal changes after this callback: handle the cancellation in the next one.
-        executor.create_task(lambda: self._cancelled(goal))
+        # The state of the goal changes after this callback.
+        self._node.in_executor(partial(self._cancelled, goal), after_request=True)
         return CancelResponse.ACCEPT
+
+
+def _id(handle: ServerGoalHandle) -> bytes:
+    return bytes(handle.goal_id.uuid)

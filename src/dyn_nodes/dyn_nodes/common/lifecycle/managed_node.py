@@ -24,6 +24,7 @@ from rcl_interfaces.srv import (
     SetParameters,
     SetParametersAtomically,
 )
+from rclpy.action.server import ActionServer
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.executors import Executor
@@ -31,6 +32,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.service import Service
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
+from rclpy.waitable import Waitable
 
 from dyn_core import DynError
 from dyn_nodes.common.data_checks import Notice, one_line
@@ -145,13 +147,13 @@ class ManagedNode(LifecycleNode):
         """Offer a service; a request that its callback cannot handle is answered, and the node goes on."""
         answer = self._answering(callback, srv_name)
         service = super().create_service(srv_type, srv_name, answer, *args, **named)
-        self._look_at_services()
+        self.look_at_services()
         return service
 
     def destroy_service(self, service: Service) -> bool:
         """Close a service."""
         destroyed: bool = super().destroy_service(service)
-        self._look_at_services()
+        self.look_at_services()
         return destroyed
 
     def destroy_node(self) -> None:
@@ -164,6 +166,15 @@ class ManagedNode(LifecycleNode):
         """The services that the executor of the node waits for: none while a thread serves them."""
         if self._requests is None:
             yield from super().services
+
+    @property
+    def waitables(self) -> Iterator[Waitable]:
+        """The events that the executor of the node waits for: no actions while a thread serves them."""
+        served = () if self._requests is None else self._actions()
+        yield from (one for one in super().waitables if one not in served)
+
+    def _actions(self) -> list[Waitable]:
+        return [one for one in super().waitables if isinstance(one, ActionServer)]
 
     @property
     def executor(self) -> Executor | None:
@@ -184,9 +195,11 @@ class ManagedNode(LifecycleNode):
             if before is not None:
                 before.end()
             return
-        self._requests = before or ServiceThread(self, lambda: list(self._services), self.drop_undecodable)
+        served = lambda: list(self._services), self.drop_undecodable, self._actions
+        self._requests = before or ServiceThread(self, *served)
 
-    def _look_at_services(self) -> None:
+    def look_at_services(self) -> None:
+        """Serve the present services and actions: one was added or removed."""
         if self._requests is not None:
             self._requests.wake()
 
@@ -231,7 +244,7 @@ class ManagedNode(LifecycleNode):
             except Exception as error:
                 reason = one_line(f"{type(error).__name__}: {error}")
                 if self.context.ok():
-                    self._in_executor(
+                    self.in_executor(
                         partial(self.drop, Notice("request-failed", service=name, reason=reason))
                     )
                 return _refused(request, response, reason)
@@ -242,7 +255,7 @@ class ManagedNode(LifecycleNode):
                 most = MOST_WITH_CLOCK
             if count > most:
                 refused = Notice("request-too-large", service=name, count=count, limit=most)
-                self._in_executor(partial(self.drop, refused))
+                self.in_executor(partial(self.drop, refused))
                 return _refused(request, response, str(refused))
             requests = self._requests
             if requests is None or not requests.is_present or _only_reads(request):
@@ -251,13 +264,19 @@ class ManagedNode(LifecycleNode):
 
         return answer
 
-    def _in_executor(self, act: Callable[[], object]) -> None:
-        """Call a function in the executor of the node, which may be that of this thread."""
-        requests = self._requests
-        if requests is None or not requests.is_present:
-            act()
+    def in_executor(self, act: Callable[[], object], *, after_request: bool = False) -> None:
+        """Call a function in the executor of the node, which may be that of this thread.
+
+        With `after_request`, it is called after the present request has been handled.
+        """
+        requests, executor = self._requests, self.executor
+        if requests is not None and requests.is_present:
+            then = partial(requests.later, act)
+            requests.next(then) if after_request else then()
+        elif after_request and executor is not None:
+            executor.create_task(act)
         else:
-            requests.later(act)
+            act()
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Open the node, or log why it cannot be opened."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The services of a node in a thread of their own, so that no request delays the control path.
+"""The services and actions of a node in a thread of their own, so that no request delays the control path.
 
 A request is taken, built and refused in that thread. What changes the node is done by its executor, one
 request at a time: between two requests the executor gets to everything that came in meanwhile.
@@ -17,6 +17,7 @@ from rclpy.context import Context
 from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.service import Service
+from rclpy.waitable import Waitable
 
 from dyn_nodes.common.lifecycle.flood import Backlog
 
@@ -47,18 +48,23 @@ def nothing() -> None:
 
 
 class _ServicesOf:
-    """The services of a node, for an executor, which takes it for a node without anything else."""
+    """Services and actions of a node, for an executor, which takes it for a node without anything else."""
 
     executor: Executor | None = None
     subscriptions: Sequence[Any] = ()
     timers: Sequence[Any] = ()
     clients: Sequence[Any] = ()
-    waitables: Sequence[Any] = ()
     guards: Sequence[Any] = ()
 
-    def __init__(self, services: Callable[[], list[Service]]) -> None:
+    def __init__(self, services: Callable[[], list[Service]], actions: Callable[[], list[Waitable]]) -> None:
         self._services = services
+        self._actions = actions
         self.paused = False
+
+    @property
+    def waitables(self) -> list[Waitable]:
+        """The present action servers, or none during a pause."""
+        return [] if self.paused else self._actions()
 
     @property
     def services(self) -> list[Service]:
@@ -70,12 +76,16 @@ class ServiceThread:
     """Serves the requests of one node until `end`."""
 
     def __init__(
-        self, node: Node, services: Callable[[], list[Service]], failed: Callable[[Exception], None]
+        self,
+        node: Node,
+        services: Callable[[], list[Service]],
+        failed: Callable[[Exception], None],
+        actions: Callable[[], list[Waitable]] = list,
     ) -> None:
-        """Serve `services` of a node; its executor calls `failed` with errors of the client library."""
+        """Serve `services` and `actions` of a node; its executor calls `failed` with errors of rclpy."""
         self._node = node
         self._failed = failed
-        self._view = _ServicesOf(services)
+        self._view = _ServicesOf(services, actions)
         self._done = Event()
         self._ended = Event()
         self._executor = make_executor(node.context)
@@ -116,6 +126,10 @@ class ServiceThread:
         if not self._ended.is_set() and self.later(act):
             self._done.wait()
         return returned[0]
+
+    def next(self, act: Callable[[], object]) -> None:
+        """Call a function in the thread, after the request that it handles now."""
+        self._executor.create_task(act)
 
     def later(self, act: Callable[[], object]) -> bool:
         """Have the executor of the node call a function; return whether there is one."""

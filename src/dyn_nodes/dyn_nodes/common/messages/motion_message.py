@@ -152,7 +152,7 @@ def points_of(
     checked = trajectory_points(
         (*robot.coordinate_names, *passive),
         message.joint_names,
-        [_seconds(point.time_from_start) for point in points],
+        [seconds(point.time_from_start) for point in points],
         [point.positions for point in points],
         [point.velocities for point in points],
         [point.accelerations for point in points],
@@ -237,7 +237,8 @@ def _order(message: JointTrajectory, joint_names: Iterable[str]) -> list[int]:
     return [index[name] for name in message.joint_names if name in index]
 
 
-def _seconds(duration: Duration) -> float:
+def seconds(duration: Duration) -> float:
+    """Return a duration of a message in s."""
     return float(duration.sec + 1e-9 * duration.nanosec)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
@@ -21,6 +22,7 @@ from dyn_core.control.trajectories.trajectory_planning import (
     following,
     planned,
     replaced,
+    stopping,
 )
 from dyn_core.core.arrays import Array
 from dyn_nodes.common.data_checks import Rejection
@@ -33,6 +35,10 @@ _TURNING_S = 1e-3
 references are hardly sent more often: a faster reversal is not the motion of a robot."""
 _LATEST_S = 3600.0
 """Longest time before the start of a trajectory (s). A later stamp comes from another clock."""
+_SAMPLES = 200
+"""Samples of a trajectory for its greatest acceleration."""
+_SLOW = 1e-3
+"""Acceleration that is always allowed (rad/s^2 or m/s^2)."""
 
 
 class Kind(Enum):
@@ -220,6 +226,29 @@ class DesiredMotion:
         if present is None:
             raise DynError("stop-position-unknown")
         return Trajectory.standing(present.q, t)
+
+    def stop(self, t: float, can_follow: Callable[[Motion], bool]) -> Trajectory:
+        """Return the trajectory from the motion at time t (s) to rest, on the path of the present trajectory.
+
+        `can_follow` returns whether the robot can follow N motions, (N, n). Joints without an effort limit
+        have at most twice the greatest acceleration of the trajectory.
+        """
+        running, names = self._trajectory, self._jumps.joint_names
+        assert running is not None
+        usual = running.sample_many(np.linspace(running.start, running.end, _SAMPLES))
+        limited = np.array([bool(self._limits[name].effort) for name in names])
+        fastest = np.where(limited, np.inf, 2.0 * np.abs(usual.qdd).max(axis=0) + _SLOW)
+
+        def allowed(motion: Motion) -> bool:
+            return bool((np.abs(motion.qdd) <= fastest).all()) and can_follow(motion)
+
+        points = stopping(running, t, names, allowed)
+        return replaced(running, points, t, t, for_springs=self._for_springs)
+
+    @property
+    def trajectory(self) -> Trajectory | None:
+        """The trajectory that is followed, also after its end; None where there is none."""
+        return self._trajectory
 
     def forget_time(self, t: float) -> None:
         """Go on after the clock went back to t (s): hold a trajectory where it is, wait for references."""

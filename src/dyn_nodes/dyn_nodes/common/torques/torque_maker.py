@@ -15,6 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 from dyn_core import Robot
 from dyn_core.control.command_limits import EffortLimits
 from dyn_core.control.trajectories.loop_positions import ConditionLimits, LoopGuard, PassiveAgreement
+from dyn_core.control.trajectories.piecewise_polynomials import Motion
 from dyn_core.control.trajectories.trajectory_planning import PlannedPoints, TrajectoryPoints
 from dyn_core.control.watchdog import WatchSettings
 from dyn_core.core.arrays import Array
@@ -23,6 +24,7 @@ from dyn_nodes.common.messages.joint_reader import JointReader
 from dyn_nodes.common.messages.split_joint_states import SplitJointStates
 from dyn_nodes.common.torques.desired_motion import DesiredMotion
 from dyn_nodes.common.torques.effort_messages import Outputs
+from dyn_nodes.common.torques.goal_tolerances import Tolerances
 from dyn_nodes.common.torques.output_stage import Output, OutputStage, Smoothing
 from dyn_nodes.common.torques.position_checks import BelievedPositions
 
@@ -81,6 +83,10 @@ class TorqueMaker(ABC):
         """Return the last torques to send; Rejection if they cannot be sent."""
 
     @abstractmethod
+    def can_follow(self, motion: Motion) -> bool:
+        """Return whether the torques of N motions, (N, n), are within the limits that are known."""
+
+    @abstractmethod
     def take_over(self, before: Any, now: float) -> list[Notice]:
         """Continue from the torques of another robot; return notices about what is forgotten."""
 
@@ -107,10 +113,7 @@ class Running(Generic[Maker]):
     references: JointReader
     # Compares positions of passive joints in references and trajectories with the loops
     agreement: PassiveAgreement
-
-
-SHORT_BYTES = 4000
-"""Size of a trajectory that is checked at once (bytes): some thirty points of six joints, 2 ms."""
+    tolerances: Tolerances  # defaults for goals
 
 
 @dataclass(frozen=True)
@@ -120,4 +123,5 @@ class CheckedTrajectory:
     message: JointTrajectory
     points: TrajectoryPoints | None = None
     planned: PlannedPoints | None = None
+    tolerances: Tolerances | None = None  # of a goal
     efforts: Any = None  # what the node `feedforward` publishes for it

@@ -16,35 +16,29 @@ from rclpy.clock_type import ClockType
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from std_msgs.msg import Bool, Float64MultiArray
-from trajectory_msgs.msg import JointTrajectory
 
-from dyn_core import DynError, Robot
+from dyn_core import Robot
 from dyn_core.control.command_limits import EffortLimits
+from dyn_core.control.trajectories.trajectory import Trajectory
 from dyn_core.control.watchdog import Status
 from dyn_core.core.arrays import Array
 from dyn_msgs.msg import JointTorques
 from dyn_nodes.common import qos
 from dyn_nodes.common.clocks import ClockWatch, NodeTime
 from dyn_nodes.common.data_checks import Notice, Rejection, cause_key
-from dyn_nodes.common.decoding import decoded, is_stop
 from dyn_nodes.common.lifecycle.diagnostics import Failure
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
-from dyn_nodes.common.lifecycle.worker import Beside
 from dyn_nodes.common.messages.joint_reader import JointReader
 from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes, Stamp
 from dyn_nodes.common.messages.message_stamps import CLOCK_SET, check_stamp, nanoseconds_of
-from dyn_nodes.common.messages.motion_message import measured_motion, points_of
+from dyn_nodes.common.messages.motion_message import measured_motion
 from dyn_nodes.common.messages.split_joint_states import SplitJointStates
 from dyn_nodes.common.torques.effort_messages import Outputs
+from dyn_nodes.common.torques.goal_tolerances import Tolerances, declared_constraints
 from dyn_nodes.common.torques.output_stage import Output, OutputStage
 from dyn_nodes.common.torques.position_checks import condition_words, loop_warning, outside
-from dyn_nodes.common.torques.torque_maker import (
-    SHORT_BYTES,
-    CheckedTrajectory,
-    MadeTorques,
-    Maker,
-    Running,
-)
+from dyn_nodes.common.torques.torque_maker import CheckedTrajectory, MadeTorques, Maker, Running
+from dyn_nodes.common.torques.trajectory_following import TrajectoryFollowing
 from dyn_nodes.common.torques.unreported_joints import UnreportedJoints
 
 _SILENCE_S = 1.0
@@ -88,6 +82,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         super().__init__(name, **node_options)
         self.steady = steady
         self.joint_states = JointStateBytes()
+        self._constraints = declared_constraints(self)
         self._unreported = UnreportedJoints(self, self._source, steady)
         self._closed: OutputStage | None = None
         self._last_refusal: Rejection | None = None
@@ -109,8 +104,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         self._clock_watch = ClockWatch(self.publishing.max_age)
         self._torques = self.lifecycle_publisher(JointTorques, "~/torques", qos.COMMAND)
         self._commands = self.lifecycle_publisher(Float64MultiArray, "~/commands", qos.COMMAND)
-        checks = self._check_trajectory, self._on_checked
-        self._trajectory_checks: Beside[Any, CheckedTrajectory] = Beside(self, *checks)
+        self.trajectories = TrajectoryFollowing(self)
         self._torques_act = True
         if self.publishing.running_topic:
             self.subscribe(Bool, self.publishing.running_topic, self._on_running, qos.EACH_MESSAGE)
@@ -125,12 +119,15 @@ class TorqueNode(RobotNode[Running[Maker]]):
             SplitJointStates(robot.coordinate_names, self.publishing.max_age),
             JointReader(robot.coordinate_names, "reference", others=False, passive=agreement.names),
             agreement,
+            Tolerances.of_robot(self._constraints, robot),
         )
 
     def use(self, prepared: Running[Maker]) -> None:
         """Switch to another robot, starting from the last sent torques."""
         left: list[Notice] = []
         if self._running is not None:
+            self.trajectories.goals.stop(Notice("robot-replaced"))
+            self.trajectories.goals.end_all(Notice("robot-replaced"))
             left = prepared.maker.take_over(self._running.maker, self.steady())
         elif self._closed is not None:
             prepared.maker.stage.begin_from(self._closed)
@@ -181,6 +178,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         running = self._running
         if running is None:
             return
+        self.trajectories.goals.end(Notice("clock-set"))
         if running.maker.stage.last_good is not None:
             self.get_logger().warning(str(Notice("clock-set")))
         running.states.forget()
@@ -191,6 +189,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         if self._timer is None:
             return
         super().finish()
+        self.trajectories.goals.end_all(Notice("node-deactivated"))
         self._jumps.unregister()
         running = self._running
         if running is None or running.maker.stage.last_good is None:
@@ -211,6 +210,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         if message.data == self._torques_act:
             return
         self._torques_act = bool(message.data)
+        self.trajectories.goals.end(Notice("drive-interrupted"))
         running = self._running
         if running is not None:
             running.maker.stage.suspended = not message.data
@@ -236,6 +236,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
             output = self.measure(running.maker, q, qd, t)
             if output is not None:
                 self.answer(running, output, message.stamp)
+            self.trajectories.goals.measure(running, whole, q, t)
         except Rejection as problem:
             self.withhold("joint states refused", "joint_states", problem)
             if problem.code == "joints-never-reported":
@@ -247,49 +248,25 @@ class TorqueNode(RobotNode[Running[Maker]]):
         """Return the torques to send for a measurement with a stamp (s), or None."""
         return maker.measure(q, qd, t, self.steady())
 
-    def _on_trajectory(self, raw: bytes) -> None:
-        running = self.active
-        if running is None:
-            return
-        if is_stop(raw):
-            self.supersede_trajectories()
-        self._trajectory_checks.ask((running, raw), is_short=len(raw) <= SHORT_BYTES)
+    def bring_to_rest(self, running: Running[Maker]) -> Trajectory:
+        """Bring the desired motion to rest on the path of its trajectory; return the stop."""
+        desired, t = running.maker.desired, self.node_time
+        stop = desired.stop(t, running.maker.can_follow)
+        desired.follow(stop, t)
+        self.on_stop(running, stop, t)
+        return stop
 
-    def supersede_trajectories(self) -> None:
-        """Forget trajectories that are still being checked, because of what came after them."""
-        self._trajectory_checks.forget()
+    def on_stop(self, running: Running[Maker], stop: Trajectory, t: float) -> None:
+        """Hook for a stop that begins at time t (s)."""
 
-    def _on_checked(
-        self, request: tuple[Running[Maker], bytes], checked: CheckedTrajectory | Exception
-    ) -> None:
-        """Follow a trajectory that was checked, perhaps while torques went on."""
-        running = self.active
-        if running is None:
-            return
-        if running is not request[0]:
-            self._on_trajectory(request[1])
-            return
-        try:
-            if isinstance(checked, Exception):
-                raise checked
-            self.check_clock()
-            stamp_ns = nanoseconds_of(checked.message.header.stamp)
-            stamp = self.time_from(stamp_ns) if stamp_ns else None
-            result = self.follow(running, checked, self.node_time, stamp)
-        except (DynError, Rejection) as problem:
-            self.refuse("trajectories refused", "~/joint_trajectory", problem)
-            return
-        self.count("trajectories used")
-        self.on_followed(result)
-
-    def _check_trajectory(self, request: tuple[Running[Maker], bytes]) -> CheckedTrajectory:
-        """Read and check a trajectory as far as this needs no present state, perhaps in a thread."""
-        running, raw = request
-        message = decoded(JointTrajectory, raw, "~/joint_trajectory")
-        if not message.points:
-            return CheckedTrajectory(message)
-        points = points_of(message, running.robot, running.agreement)
-        return self.check(running, CheckedTrajectory(message, points, running.maker.desired.checked(points)))
+    def silence_of_joint_states(self, since: float) -> Notice | None:
+        """Return why joint states are stale of which the last came at a steady time (s), or None."""
+        silence, refusal = self.steady() - since, self._last_refusal
+        if silence <= self.publishing.timeout:
+            return None
+        if refusal is None:
+            return Notice("joint-states-stopped", silence=silence)
+        return Notice("joint-states-refused", silence=silence, cause=refusal)
 
     def check(self, running: Running[Maker], given: CheckedTrajectory) -> CheckedTrajectory:
         """Hook for further checks of a trajectory with points, perhaps in a thread."""
