@@ -416,7 +416,26 @@ def test_wrong_arguments_with_ros2_control_give_an_error(
     assert not stand_ins.started()
 
 
-@pytest.mark.skipif(bool(has_resource("packages", "controller_manager")), reason="ros2_control is installed")
+ROS2_CONTROL = bool(has_resource("packages", "controller_manager"))
+
+
+@pytest.mark.skipif(ROS2_CONTROL, reason="ros2_control is installed")
 def test_without_ros2_control_the_error_names_its_package(graph: Graph) -> None:
     errors = errors_of(Launched(graph, "ros2_control"))
     assert any(map(said("package-missing", package="controller_manager").search, errors))
+
+
+@WITH_XACRO
+@pytest.mark.skipif(not ROS2_CONTROL, reason="ros2_control is not installed")
+@pytest.mark.parametrize("controller", ["effort_controller", "group_effort_controller"])
+def test_torques_arrive_at_the_mock_robot_of_ros2_control(controller: str, graph: Graph) -> None:
+    states: list[JointState] = []
+    graph.node.create_subscription(JointState, "joint_states", states.append, qos.COMMAND)
+    launched = Launched(graph, "ros2_control", f"controller:={controller}", "activate:=true")
+
+    def arrived() -> bool:
+        sent = dict(zip(graph.torques[-1].name, graph.torques[-1].total, strict=True))
+        return sent == dict(zip(states[-1].name, states[-1].effort, strict=True)) and sent["joint_2"] > 100.0
+
+    graph.wait_for(lambda: states and graph.torques and arrived())
+    launched.interrupt(GENEROUS_S)
