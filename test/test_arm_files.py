@@ -73,7 +73,9 @@ def test_the_trial_commands_the_joints_of_each_controller(arm: str, name: str) -
     assert controller.takes_trajectories is ("trajectory" in name)
     profile = read_profile(trial(arm)["profile"])
     assert profile.takes_torque
-    if not controller.takes_trajectories:
+    if controller.takes_trajectories:
+        assert 0.0 < trial(arm)["effort_period"] <= 0.02
+    else:
         assert profile.commands_topic == f"/{name}/commands"
 
 

@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("launch.actions", reason="launch is not installed")
 pytest.importorskip("launch_ros.actions", reason="launch_ros is not installed")
 
+from ament_index_python import has_resource
 from launch import LaunchContext
 from launch.launch_description_sources import AnyLaunchDescriptionSource
 from launch_process import LAUNCH_FILES, Launched
@@ -351,7 +352,8 @@ def test_torques_are_commanded_in_the_order_of_the_controller(
     assert how["effort_controller"].words == expected, "it is for the user to activate it"
     for one in how.values():
         assert one.remapped["__ns"] == f"/{namespace}"
-    graph.wait_for(lambda: arm.publish_state() or commands)
+    # They begin with a ramp.
+    graph.wait_for(lambda: arm.publish_state() or (commands and max(map(abs, commands[-1].data)) > 20.0))
     stretch, turn, lift = commands[-1].data
     assert abs(lift) > max(20.0, abs(stretch))
     assert abs(turn) < 1e-9
@@ -414,9 +416,26 @@ def test_wrong_arguments_with_ros2_control_give_an_error(
     assert not stand_ins.started()
 
 
+ROS2_CONTROL = bool(has_resource("packages", "controller_manager"))
+
+
+@pytest.mark.skipif(ROS2_CONTROL, reason="ros2_control is installed")
 def test_without_ros2_control_the_error_names_its_package(graph: Graph) -> None:
-    launched = Launched(graph, "ros2_control")
-    if launched.ended() == 0:
-        pytest.skip("ros2_control is installed")
-    assert "Traceback" not in launched.log
-    assert said("package-missing", package="controller_manager").search(launched.log)
+    errors = errors_of(Launched(graph, "ros2_control"))
+    assert any(map(said("package-missing", package="controller_manager").search, errors))
+
+
+@WITH_XACRO
+@pytest.mark.skipif(not ROS2_CONTROL, reason="ros2_control is not installed")
+@pytest.mark.parametrize("controller", ["effort_controller", "group_effort_controller"])
+def test_torques_arrive_at_the_mock_robot_of_ros2_control(controller: str, graph: Graph) -> None:
+    states: list[JointState] = []
+    graph.node.create_subscription(JointState, "joint_states", states.append, qos.COMMAND)
+    launched = Launched(graph, "ros2_control", f"controller:={controller}", "activate:=true")
+
+    def arrived() -> bool:
+        sent = dict(zip(graph.torques[-1].name, graph.torques[-1].total, strict=True))
+        return sent == dict(zip(states[-1].name, states[-1].effort, strict=True)) and sent["joint_2"] > 100.0
+
+    graph.wait_for(lambda: states and graph.torques and arrived())
+    launched.interrupt(GENEROUS_S)
