@@ -294,6 +294,19 @@ def test_trajectories_get_a_response_with_efforts(mode: str, make: Callable[...,
     assert answer == message
 
 
+@pytest.mark.parametrize("effort_period", [0.0, 0.01])
+def test_the_last_efforts_hold_the_robot(effort_period: float, make: Callable[..., Arm]) -> None:
+    """A controller goes on with them. Without given accelerations, the motion decelerates until its end."""
+    arm = make(effort_period=effort_period)
+    arm.send(trajectory(point(0.0, START, 0.0), point(1.0, GOAL, 0.0)))
+    answer = arm.answers[-1]
+    first, last = (
+        dict(zip(answer.joint_names, p.effort, strict=True)) for p in (answer.points[0], answer.points[-1])
+    )
+    assert last == pytest.approx(arm.oracle.held(GOAL), rel=1e-7, abs=1e-7)
+    assert first != pytest.approx(arm.oracle.held(START), rel=1e-2, abs=1e-2)
+
+
 def test_the_response_can_have_more_points(make: Callable[..., Arm]) -> None:
     arm = make(effort_period=0.03)
     stamp = later(arm.now, 0.05)

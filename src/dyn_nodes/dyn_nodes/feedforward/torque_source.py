@@ -39,7 +39,7 @@ from dyn_nodes.common.lifecycle.robot_source import (
     compiled,
     refuse_moving_base,
 )
-from dyn_nodes.common.messages.motion_message import GivenMotion, efforts
+from dyn_nodes.common.messages.motion_message import GivenMotion, efforts, held_at_the_end
 from dyn_nodes.common.torques.desired_motion import DesiredMotion, Kind
 from dyn_nodes.common.torques.output_stage import Output
 from dyn_nodes.common.torques.position_checks import check_loops
@@ -234,7 +234,8 @@ class TorqueSource(TorqueMaker):
 
     def samples(self, trajectory: Trajectory, times: Array) -> Samples | SmoothMotion:
         """Return the motion along a trajectory at N times (s), with all derivatives that torques need."""
-        return trajectory.smooth_motions(times) if self.has_springs else trajectory.sample_many(times)
+        smooth = self.has_springs
+        return trajectory.smooth_motions(times) if smooth else held_at_the_end(trajectory.sample_many(times))
 
     def motors(self, t: float, output: Output) -> tuple[Motion, Array] | None:
         """Return motion and torques of motors behind springs at time t (s), if there are any."""

@@ -104,6 +104,18 @@ def sampling_times(trajectory: Trajectory, begin: float, period: float) -> NDArr
     return times
 
 
+def held_at_the_end(samples: Samples) -> Samples:
+    """Return samples whose last one has no acceleration if the joints rest there.
+
+    Controllers hold the last efforts of a trajectory, when nothing decelerates any more.
+    """
+    if samples.qd[-1].any():
+        return samples
+    qdd = samples.qdd.copy()
+    qdd[-1] = 0.0
+    return samples._replace(qdd=qdd)
+
+
 def efforts(
     samples: Samples | SmoothMotion,
     terms: Callable[[Motion | SmoothMotion], Terms],
