@@ -179,6 +179,48 @@ def test_a_motion_dropped_after_missing_joint_states_is_reported(
     assert len(said("motion-forgotten").findall(capfd.readouterr().err)) == 1
 
 
+@pytest.mark.promise("control-lost", "control-lost-diagnostics")
+def test_lost_feedback_is_told_and_ends_with_a_new_activation(
+    make: Make, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Joint lift swings by more and more, from a torque of 5 % of its limit of 80 N m."""
+    loose = make(ramp_down=0.2, gains__lift__p=2000.0)
+    answer(loose, AT_ZERO)
+    swing = 0.002
+    while not loose.has_told("control-diverges", joint="lift"):
+        swing *= -1.3
+        loose.pass_time(0.01)
+        answer(loose, [0.0, swing, 0.0])
+        assert abs(swing) < 0.05
+    assert loose.told.level == DiagnosticStatus.ERROR
+    assert len(said("control-diverges").findall(capfd.readouterr().err)) == 1
+    for _ in range(40):
+        loose.pass_time(0.01)
+        torques = answer(loose, [0.0, -swing, 0.0])
+    assert torques == AT_ZERO
+    assert loose.published["torques"][-1].status == JointTorques.STATUS_ZERO
+    loose.refer([0.0, -swing, 0.0])
+    loose.tick()
+    assert loose.told.level == DiagnosticStatus.ERROR
+    assert loose.told.values["references refused"] == "1"
+    loose.node.trigger_deactivate()
+    loose.node.trigger_activate()
+    answer(loose, [0.0, 0.01, 0.0])
+    loose.tick()
+    assert loose.told.level == DiagnosticStatus.OK
+    assert answer(loose, [0.0, 0.0, 0.0]) == pytest.approx([0.0, 20.0, 0.0])
+
+
+@pytest.mark.promise("gain-margin")
+def test_gains_without_a_margin_are_refused_where_the_rate_is_known(
+    make: Make, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with refused("gain-margin-low", rate=500.0):
+        make(joint_state_rate=500.0)
+    make(joint_state_rate=500.0, d=10.0)
+    assert said("gain-margin", rate=500.0).search(capfd.readouterr().err)
+
+
 @pytest.mark.promise("deactivation")
 def test_after_deactivation_zero_torques_are_sent_and_then_nothing(make: Make) -> None:
     loose = make()

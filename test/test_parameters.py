@@ -22,7 +22,7 @@ CONSTRAINTS = {"constraints__turn__trajectory": 0.1, "constraints__turn__goal": 
 BY_JOINT: dict[str, dict[str, Any]] = {
     "simulation": {"initial__turn__position": 0.1, "initial__turn__velocity": 0.2},
     "feedforward": {"gains__turn__p": 1.0, "gains__turn__d": 1.0, **CONSTRAINTS},
-    "controller": {"gains__turn__p": 1.0, "gains__turn__i": 1.0, "gains__turn__d": 1.0, **CONSTRAINTS},
+    "controller": {f"gains__turn__{kind}": 1.0 for kind in ("p", "i", "d", "armature")} | CONSTRAINTS,
     "governor": {f"limits__turn__{kind}": 1.0 for kind in ("velocity", "effort", "power", "braking_power")},
     "identification": {"joints__turn__max_tracking_error": 0.1},
 }

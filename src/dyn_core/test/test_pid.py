@@ -8,13 +8,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from planar_chains import block
 from properties import examples, given, st
 from refusals import refusal, refused
 from robots import example
 
 import dyn_core
-from dyn_core.control.laws.pid import Pid, fastest_rate, joint_gains
+from dyn_core.control.laws.pid import (
+    Pid,
+    SampledLoop,
+    armature_of,
+    assumed_armature,
+    gain_margin,
+    sampled_positions,
+    weights,
+)
 from dyn_core.control.trajectories.piecewise_polynomials import together, tracking_error
 
 NAMES, JOINT = ("a", "b"), "joint-setting-range"
@@ -242,51 +249,85 @@ def test_it_agrees_with_the_plain_implementation(gains, anti_windup, samples) ->
             values[:] = 7.0
 
 
-def moving(inertia: float, damping: float = 0.0) -> dyn_core.Model:
-    return dyn_core.compile_model(block(inertia, damping), backend="python")
+def decays(A: np.ndarray, kp: np.ndarray, ki: np.ndarray, kd: np.ndarray, loop: SampledLoop) -> bool:
+    """Whether an error decays under torques that are late, by the law itself and by the exact motion."""
+    T, n = 1.0 / loop.rate, len(A)
+    pid = Pid(("a", "b"), kp, ki, kd, cutoff=loop.cutoff)
+    q, qd, late = np.array([1e-3, -2e-3]), np.zeros(n), [np.zeros(n)] * loop.delay
+    greatest = []
+    for k in range(6000):
+        late.append(pid.update(k * T, np.zeros(n), q, np.zeros(n), qd).torques)
+        qdd = np.linalg.solve(A, late.pop(0))
+        q, qd = q + T * qd + 0.5 * T * T * qdd, qd + T * qdd
+        greatest.append(np.abs(q).max())
+        if greatest[-1] > 1.0:
+            return False
+    return max(greatest[-1000:]) < max(greatest[2000:3000])
 
 
-def test_gains_by_hand() -> None:
-    """With friction above the desired damping, the derivative gain is 0."""
-    q, w = np.zeros((1, 1)), 2.0 * math.pi
-    for model, frequency, damping, expected in (
-        (moving(2.0, damping=3.0), 0.5, 0.7, (2.0 * math.pi**2, 2.0 * 0.7 * math.pi * 2.0 - 3.0, 2.0)),
-        (moving(1e-3, damping=5.0), 1.0, 1.0, (5.0 * w / 2.0, 0.0, 2.5 / w)),
-        (moving(1.0, damping=5.0), 1.0, 1.0, (w**2, 2.0 * w - 5.0, 1.0)),
-    ):
-        gains = joint_gains(model, q, frequency, damping)
-        assert (gains.kp[0], gains.kd[0], gains.inertia[0]) == pytest.approx(expected)
-    for frequency, damping in ((0.0, 1.0), (-1.0, 1.0), (math.nan, 1.0), (1.0, 0.0)):
-        with refused("setting-range", expected="a finite number > 0"):
-            joint_gains(moving(1.0), q, frequency, damping)
+@pytest.mark.parametrize("ki", [0.0, 30.0])
+@pytest.mark.parametrize("cutoff", [None, 40.0])
+@pytest.mark.parametrize("delay", [1, 2, 3])
+def test_the_gain_margin_is_where_the_delayed_loop_begins_to_swing(
+    delay: int, cutoff: float | None, ki: float
+) -> None:
+    """Two coupled joints under the law of `Pid`, 3 % below and above the margin."""
+    A, loop = np.array([[2.0, 0.6], [0.6, 0.3]]), SampledLoop(500.0, delay, cutoff)
+    gains = np.array([400.0, 90.0]), np.full(2, ki), np.array([20.0, 6.0])
+    margin = gain_margin(A[None], *gains, loop)
+    limit = 10.0 ** (margin.decibel / 20.0)
+    assert 1.0 < limit < 60.0
+    assert decays(A, *(0.97 * limit * g for g in gains), loop)
+    assert not decays(A, *(1.03 * limit * g for g in gains), loop)
 
 
-@pytest.mark.parametrize("damping", [0.3, 1.0])
-def test_the_error_follows_the_desired_dynamics(damping: float) -> None:
-    """The simulated block against the solution of the second-order equation."""
-    model, step, w = moving(0.5, damping=0.2), 1e-4, 2.0 * math.pi
-    gains = joint_gains(model, np.zeros((1, 1)), 1.0, damping)
-    simulator = dyn_core.Simulator(model.robot, dyn_core.SimulationSettings(step=step), q=[0.1])
-    wd = w * math.sqrt(1.0 - damping**2)
-    for k in range(1, 10001):
-        simulator.set_effort(-gains.kp * simulator.state.q - gains.kd * simulator.state.qd)
-        simulator.step()
-        t = k * step
-        swing = math.cos(wd * t) + damping * w / wd * math.sin(wd * t) if wd else 1.0 + w * t
-        # The torque is constant during a step, which is half a step of delay.
-        expected = 0.1 * math.exp(-damping * w * t) * swing
-        assert simulator.state.q[0] == pytest.approx(expected, abs=1e-4)
+def test_the_gain_margin_of_one_joint_in_closed_form() -> None:
+    """A damper alone is stable up to ``kd T / a = 2 sin(pi / (2 (2 delay + 1)))``; a spring alone never."""
+    A, none = np.full((1, 1, 1), 0.5), np.zeros(1)
+    for delay in (1, 2, 3):
+        most = 2.0 * math.sin(math.pi / (2.0 * (2 * delay + 1)))
+        margin = gain_margin(A, none, none, np.array([0.1 * most * 0.5 * 1000.0]), SampledLoop(1000.0, delay))
+        assert margin.decibel == pytest.approx(20.0, abs=0.05)
+    assert gain_margin(A, np.array([1e4]), none, none, SampledLoop(1000.0)).decibel == -math.inf
 
 
-def test_gains_use_the_greatest_inertia_and_the_fastest_rate_is_an_eigenvalue() -> None:
-    model, kd = dyn_core.compile_model(example("rx90")), np.array([500.0, 600.0, 0.0, 20.0, 1.0, 0.1])
-    q = np.random.default_rng(0).uniform(-1.0, 1.0, (50, 6))
-    A = model.inertia_matrix(q)
-    gains = joint_gains(model, q, 500.0)  # so stiff that friction does not matter
-    np.testing.assert_allclose(gains.inertia, np.diagonal(A, axis1=1, axis2=2).max(0))
-    assert joint_gains(model, q[:1], 500.0).inertia[1] < gains.inertia[1]
-    rates = np.linalg.eigvals(np.linalg.inv(A) @ np.diag(kd)).real
-    assert fastest_rate(model, q, kd) == pytest.approx(rates.max(), rel=1e-9)
+def test_the_least_margin_counts_and_its_joint_is_named() -> None:
+    """With weighted gains no position is worse than another; a joint with much too high a gain is named."""
+    robot = example("rx90")
+    A = dyn_core.compile_model(robot).inertia_matrix(sampled_positions(robot))
+    one, w = np.ones(6), 2.0 * math.pi * 5.0
+    loop = SampledLoop(500.0)
+    weighted = gain_margin(A, w * w * one, 0.0 * one, 2.0 * w * one, loop, A).decibel
+    alone = gain_margin(np.eye(1)[None], np.array([w * w]), np.zeros(1), np.array([2.0 * w]), loop).decibel
+    assert weighted == pytest.approx(alone, abs=0.02)
+    own = np.arange(6) != 3
+    kp, kd = np.where(own, w * w, 1e4), np.where(own, 2.0 * w, 100.0)
+    worst = gain_margin(A, kp, 0.0 * one, kd, loop, weights(A, own))
+    assert (worst.joint, worst.decibel < 0.0) == (3, True)
+    least = min(gain_margin(a[None], kp, 0.0 * one, kd, loop, weights(a, own)[None]).decibel for a in A)
+    assert worst.decibel == pytest.approx(least, abs=0.02)
+
+
+def test_positions_over_all_ranges_begin_at_zero() -> None:
+    q = sampled_positions(example("rrp"), 50)
+    limits = [joint.limits for joint in example("rrp").independent_joints]
+    assert q[0].tolist() == [min(max(0.0, limit.lower), limit.upper) for limit in limits]
+    for values, limit in zip(q.T, limits, strict=True):
+        reach = min(limit.upper - limit.lower, 2.0 * math.pi)
+        assert limit.lower <= values.min() < values.max() <= limit.upper
+        assert np.ptp(values) > 0.8 * reach
+    np.testing.assert_array_equal(q, sampled_positions(example("rrp"), 50))
+
+
+def test_the_armature_is_assumed_where_none_is_described() -> None:
+    """60 N m and 2 rad/s, 80 N m and 2 rad/s, 120 N and 0.5 m/s; 0.01 s to the greatest speed."""
+    robot = example("rrp")
+    assert assumed_armature(robot) == pytest.approx({"turn": 0.3, "lift": 0.4, "stretch": 2.4})
+    some = robot.with_rotor_inertias({"lift": 0.1})
+    assert set(assumed_armature(some)) == {"turn", "stretch"}
+    assert armature_of(some, 0.0, {"stretch": 1.0}) == {"stretch": 1.0}
+    assert armature_of(some, 0.5, {"stretch": 0.0}) == {"turn": 0.5}
+    assert armature_of(some, -1.0, {"turn": 2.0}) == pytest.approx({"turn": 2.0, "stretch": 2.4})
 
 
 def test_tracking_errors_by_hand() -> None:

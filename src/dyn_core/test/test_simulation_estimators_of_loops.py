@@ -14,7 +14,6 @@ from simulated_truth import DROPPED, RATE, excitation, measured, true_values
 from test_identification_of_loops import REACH, truth
 
 import dyn_core
-from dyn_core.control.laws.pid import joint_gains
 from dyn_core.control.trajectories.fourier_motion import assembly
 from dyn_core.identification.estimators.identification_settings import Estimator, IdentificationSettings
 from dyn_core.identification.estimators.simulation_estimators import PassiveTorques
@@ -67,8 +66,10 @@ def recorded(name: str) -> Signals:
     robot = loop_robot(name)
     t, q, qd, _ = excitation(robot.dof, DURATION)
     q, qd = assembly(robot) + REACH[name] * q, REACH[name] * qd
-    gains = joint_gains(dyn_core.compile_model(robot), q[::50], 5.0, 0.7)
-    control = Control(q, qd, np.zeros_like(q), gains.kp, gains.kd, np.full(robot.dof, np.inf))
+    inertia = np.einsum("njj->nj", dyn_core.compile_model(robot).inertia_matrix(q[::50])).max(0)
+    w = 2.0 * np.pi * 5.0
+    gains = w * w * inertia, 1.4 * w * inertia
+    control = Control(q, qd, np.zeros_like(q), *gains, np.full(robot.dof, np.inf))
     moved = under_control(truth(robot), control, len(t))
     return replace(measured(moved, 3), control=control.part(DROPPED, len(t) - DROPPED))
 

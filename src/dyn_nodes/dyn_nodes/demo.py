@@ -29,9 +29,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     cut = given.index("--ros-args") if "--ros-args" in given else len(given)
     options = _options(given[:cut], DemoRequest())
-    request = DemoRequest(
-        options.robot, options.side_file, options.duration, options.model_error, options.seed
-    )
     for stream in (sys.stdout, sys.stderr):
         # A name that the terminal cannot show must not stop the program.
         if isinstance(stream, TextIOWrapper):
@@ -40,8 +37,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with stop.at_once():
             # Imported here because it takes a second, in which the user may already stop the program.
             from dyn_core import DynError
+            from dyn_core.cli.options import locked_joint
             from dyn_nodes.demonstration.demonstration_run import show
         try:
+            request = DemoRequest(
+                options.robot,
+                options.side_file,
+                options.duration,
+                options.model_error,
+                options.seed,
+                options.rate,
+                tuple(name for name in options.joints.split(",") if name),
+                tuple(map(locked_joint, options.lock)),
+                options.armature,
+            )
             show(request, Path(options.out), given[cut:] if options.no_nodes else None, stop)
         except DynError as problem:
             print(f"demo: {problem}", file=sys.stderr)
@@ -67,10 +76,25 @@ def _options(arguments: Sequence[str], request: DemoRequest) -> argparse.Namespa
         ("duration", float, "S", "of the motion"),
         ("model_error", float, "E", "of the simulated robot's parameters, 0 to 0.9"),
         ("seed", int, None, "of these errors"),
+        ("rate", float, "HZ", "of joint states, references and torques, 50 to 2000"),
+        ("armature", float, "A", "rotor inertia where none is described, kg m^2 or kg; -1: assumed, 0: none"),
     ):
         default = getattr(request, name)
         option, text = "--" + name.replace("_", "-"), f"{text} (default: {default:g})"
         parser.add_argument(option, type=kind, metavar=metavar, default=default, help=text)
+    parser.add_argument(
+        "--joints",
+        default="",
+        metavar="NAMES",
+        help="joints that move, with commas between them (default: all)",
+    )
+    parser.add_argument(
+        "--lock",
+        action="append",
+        default=[],
+        metavar="JOINT=POSITION",
+        help="a joint that does not move, and where it stands (rad or m); may be given several times",
+    )
     parser.add_argument(
         "--no-nodes",
         action="store_true",

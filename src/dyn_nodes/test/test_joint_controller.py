@@ -11,14 +11,16 @@ import pytest
 from refusals import check_error, refused
 
 import dyn_core
+from dyn_core import DynError
 from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints, trajectory_points
 from dyn_core.control.watchdog import Status, WatchSettings
 from dyn_msgs.msg import JointTorques
 from dyn_nodes.common.messages.motion_message import GivenMotion
+from dyn_nodes.common.torques.feedback_gains import PidGains, feedback
 from dyn_nodes.common.torques.output_stage import Output, Smoothing
 from dyn_nodes.common.torques.reference_parameters import ReferenceSettings
 from dyn_nodes.controller.joint_controller import JointController
-from dyn_nodes.controller.parameters import ControllerSettings, PidGains
+from dyn_nodes.controller.parameters import ControllerSettings
 
 JOINT = """<link name="link_{0}"><inertial><mass value="1"/>
   <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
@@ -108,17 +110,79 @@ def test_gains_of_a_joint_override_the_general_ones() -> None:
         JointController(ROBOT, ControllerSettings(gains=PidGains({}, {"p": {"c": 1.0}})))
 
 
-def test_gains_follow_from_a_frequency_and_the_inertia() -> None:
+W = 2.0 * np.pi * 2.0
+
+
+def test_gains_of_a_frequency_are_weighted_by_the_inertia_matrix() -> None:
     """Joint b carries 1 kg m^2, joint a carries b and another 1 kg m^2; both turn about the same axis."""
-    gains = PidGains({"i": 3.0}, {"d": {"b": 0.5}}, natural_frequency=2.0, damping=0.7)
-    w = 2.0 * np.pi * 2.0
+    gains = PidGains({"i": 3.0}, natural_frequency=2.0, damping=0.7, armature=0.0)
+    made = feedback(ROBOT, gains)
     assert not gains.none
-    given = gains.of(ROBOT)
-    assert given["p"] == pytest.approx([2.0 * w**2, w**2])
-    assert given["i"] == [3.0, 3.0]
-    assert given["d"] == pytest.approx([2.0 * 0.7 * w * 2.0, 0.5])
+    assert (made.ki.tolist(), made.margin) == ([3.0, 3.0], None)
+    np.testing.assert_allclose(made.weight(ZERO), [[2.0, 1.0], [1.0, 1.0]])
+    np.testing.assert_allclose([made.kp, made.kd], [[W**2] * 2, [1.4 * W] * 2])
+    ours = JointController(ROBOT, ControllerSettings(**{"gains": gains, **AT_ONCE}))
+    measured(ours, ZERO, 0.0)
+    e, ed = vector(1e-3, -2e-3), vector(-2e-3, 3e-3)
+    expected = np.array([[2.0, 1.0], [1.0, 1.0]]) @ (W**2 * e + 1.4 * W * ed) + 3.0 * 0.005 * e
+    assert measured(ours, -e, 0.01, -ed) == pytest.approx(expected.tolist(), rel=1e-9)
     with refused("gain-given-twice", gain="d"):
-        PidGains({"d": 1.0}, natural_frequency=2.0).of(ROBOT)
+        feedback(ROBOT, PidGains({"d": 1.0}, natural_frequency=2.0))
+
+
+def test_a_joint_with_its_own_gain_is_not_weighted() -> None:
+    """Its other gain follows from the greatest inertia that it feels, with the rotor."""
+    gains = PidGains({}, {"d": {"a": 0.5}}, {"a": 0.25}, natural_frequency=2.0, armature=0.0)
+    made = feedback(ROBOT, gains)
+    np.testing.assert_allclose(made.weight(ZERO), [[1.0, 0.0], [0.0, 1.0]])
+    np.testing.assert_allclose([made.kp, made.kd], [[2.25 * W**2, W**2], [0.5, 2.0 * W]])
+
+
+def test_an_armature_is_assumed_from_the_limits_unless_it_is_given() -> None:
+    """10 and 20 N m, 2 rad/s: 0.05 and 0.1 kg m^2; half of it counts in the margin."""
+    inertia, margins = np.array([[2.0, 1.0], [1.0, 1.0]]), []
+    for armature, own, added in (
+        (-1.0, {}, [0.05, 0.1]),
+        (-1.0, {"b": 9.0}, [0.05, 9.0]),
+        (3.0, {}, [3.0, 3.0]),
+    ):
+        gains = PidGains(armatures=own, natural_frequency=2.0, armature=armature, joint_state_rate=500.0)
+        made = feedback(ROBOT, gains)
+        np.testing.assert_allclose(made.weight(ZERO), inertia + np.diag(added))
+        margins.append(made.margin.decibel)
+        codes = [notice.code for notice in made.notices]
+        assert codes == ["armature-given" if armature > 0.0 else "armature-assumed", "gain-margin"]
+    assert margins[0] < margins[2]
+
+
+def test_gains_with_a_small_margin_are_refused_with_a_remedy_that_helps() -> None:
+    def gains(frequency: float, rate: float = 100.0) -> PidGains:
+        return PidGains(natural_frequency=frequency, joint_state_rate=rate)
+
+    with pytest.raises(DynError) as caught:
+        feedback(ROBOT, gains(5.0))
+    assert caught.value.code == "gain-margin-low"
+    assert caught.value.values["margin"] < 6.0
+    assert caught.value.values["joint"] in ROBOT.coordinate_names
+    remedy = caught.value.values["remedy"]
+    assert remedy.code == "remedy-natural-frequency"
+    assert feedback(ROBOT, gains(remedy.values["frequency"])).margin.decibel >= 6.0
+    assert feedback(ROBOT, gains(5.0, 1000.0)).margin.decibel >= 6.0
+
+
+def test_gains_given_by_hand_are_judged_where_the_rate_is_known() -> None:
+    given = {"p": 4000.0, "d": 150.0}
+    assert [n.code for n in feedback(ROBOT, PidGains(given)).notices] == ["gain-margin-unknown"]
+    with pytest.raises(DynError) as caught:
+        feedback(ROBOT, PidGains(given, joint_state_rate=500.0))
+    part = caught.value.values["remedy"].values["factor"]
+    less = {kind: part * value for kind, value in given.items()}
+    assert feedback(ROBOT, PidGains(less, joint_state_rate=500.0)).margin.decibel == pytest.approx(
+        6.2, abs=0.2
+    )
+    with pytest.raises(DynError) as caught:
+        feedback(ROBOT, PidGains({"p": 1000.0}, joint_state_rate=500.0))
+    assert caught.value.values["remedy"].code == "remedy-damping"
 
 
 def points(

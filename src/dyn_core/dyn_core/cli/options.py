@@ -315,12 +315,13 @@ def loading(arguments: Namespace) -> dict[str, Any]:
         "loops": side_file(arguments),
         "gravity": None if gravity is None else numbers("--gravity", gravity, 3),
         "snap": snap if snap == "digits" else checked_snap(float(snap)),
-        "locked_joints": dict(map(_locked, arguments.lock)) or None,
+        "locked_joints": dict(map(locked_joint, arguments.lock)) or None,
         "joints": None if arguments.joints is None else tuple(arguments.joints.split(",")),
     }
 
 
-def _locked(word: str) -> tuple[str, float]:
+def locked_joint(word: str) -> tuple[str, float]:
+    """Return the joint and the position of a word JOINT=POSITION."""
     name, _, position = word.rpartition("=")
     if not name or not _is_number(position):
         raise DynError("option-invalid", option="--lock", given=word, expected="JOINT=POSITION, in rad or m")

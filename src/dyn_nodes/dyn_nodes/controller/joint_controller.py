@@ -24,6 +24,8 @@ from dyn_nodes.common.data_checks import Notice, Rejection
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot
 from dyn_nodes.common.messages.motion_message import GivenMotion
 from dyn_nodes.common.torques.desired_motion import DesiredMotion, Kind
+from dyn_nodes.common.torques.divergence import DivergenceWatch
+from dyn_nodes.common.torques.feedback_gains import feedback
 from dyn_nodes.common.torques.output_stage import Output
 from dyn_nodes.common.torques.position_checks import check_loops
 from dyn_nodes.common.torques.torque_maker import MadeTorques, TorqueMaker
@@ -50,29 +52,33 @@ class JointController(TorqueMaker):
         self._by_drive = self._model.gravity_torques if gravity else None
         limits = EffortLimits.of_robot(robot)
         super().__init__(robot, limits, settings.watch, settings.smoothing, settings.loop_condition)
-        gains = settings.gains.of(robot, friction="friction" not in settings.drive.compensates)
+        cutoff = settings.damping_cutoff or None
+        self.feedback = feedback(robot, settings.gains, cutoff)
         self._pid = Pid(
             names,
-            gains["p"],
-            gains["i"],
-            gains["d"],
+            self.feedback.kp,
+            self.feedback.ki,
+            self.feedback.kd,
             limits=limits.limits,
             derivative=settings.derivative,
-            cutoff=settings.damping_cutoff or None,
+            cutoff=cutoff,
             anti_windup=settings.anti_windup,
             max_gap=settings.watch.timeout,
         )
         self._zero = self.stage.zero.total
         self._feedforward_fade = Fade(names)
+        self._divergence = DivergenceWatch(robot, limits.limits)
         self.restart()
 
     def take_over(self, before: JointController, now: float) -> list[Notice]:
         """Continue, at time `now` (s), from the torques of another robot; hold the new one where it is."""
         self.stage.take_over(before.stage, now)
+        self.fault = before.fault
         return [] if before.desired.kind is Kind.NOTHING else [Notice("motion-of-other-robot")]
 
     def restart(self) -> None:
         """Forget all motions and wait for data as at the start."""
+        self.fault = None
         self.stage.restart()
         self._believed.forget()
         self._feedforward = self._zero
@@ -98,21 +104,30 @@ class JointController(TorqueMaker):
             if not first:
                 self.stage.recover(now)
             self._hold(q)
+        if self.fault is not None:
+            return self.stage.given_up(now)
         desired = self._desired(t, now)
         fed, by_drive = self._fed(now), None if self._by_drive is None else self._by_drive(q)
         if by_drive is not None:
             fed = fed + by_drive  # so that the anti-windup sees what the motor gets
         try:
-            output = self._pid.update(t, desired.q, q, desired.qd, qd, fed)
+            weight = self.feedback.weight(q)
+            output = self._pid.update(t, desired.q, q, desired.qd, qd, fed, weight)
         except ValueError as problem:
             raise Rejection("torques-not-computed", cause=problem) from problem
         total = output.torques + output.excess
+        if self.stage.watch.status is Status.GOOD:
+            fed_back = output.proportional + output.integral + output.derivative
+            self.fault = self._divergence.take(t, q, qd, desired.q - q, fed_back, total)
+            if self.fault is not None:
+                return self.stage.given_up(now)
         if by_drive is not None:
             total = total - by_drive
         return self.stage.live(Terms(self._zero, self._zero, self._zero, self._zero, total, by_drive), now)
 
     def refer(self, given: GivenMotion, t: float, now: float) -> None:
         """Take a reference; Rejection if it cannot be used."""
+        self._refuse_after_fault()
         desired = self.desired
         before = None if desired.follows(now) else self._desired(t, now).q
         motion = desired.refer(given, t, now, self._measured(now))
@@ -135,6 +150,7 @@ class JointController(TorqueMaker):
         Raises:
             DynError, Rejection: all points are in the past, or the position of the robot is unknown.
         """
+        self._refuse_after_fault()
         if self._measured(now) is None:
             raise Rejection("joint-state-missing")
         # Keep the desired position wherever the robot is, so that torques have no step.
@@ -166,6 +182,8 @@ class JointController(TorqueMaker):
 
     def idle(self, now: float) -> Output | None:
         """Return what to send where no good data has come, or None; Rejection if it cannot be sent."""
+        if self.fault is not None:
+            return self.stage.given_up(now)
         return self.stage.idle(lambda: self.stage.zero, now)
 
     def last(self) -> Output:
@@ -177,8 +195,14 @@ class JointController(TorqueMaker):
         """State of the torques of the feedforward."""
         return self._feedforward_watch.status
 
+    def _refuse_after_fault(self) -> None:
+        """Refuse motions with a Rejection where the feedback has lost the robot."""
+        if self.fault is not None:
+            raise Rejection(self.fault.code, **self.fault.values)
+
     def _hold(self, q: Array) -> None:
         """Hold the robot at a position, and drop the desired motion."""
+        self._divergence.restart()
         self._place = q
         self.desired = DesiredMotion(
             self.robot, self._settings.references, self._settings.watch.timeout, self._desired_guard

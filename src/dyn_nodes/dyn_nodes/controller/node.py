@@ -90,12 +90,22 @@ class Controller(TorqueNode[JointController]):
         made = made_controller(self._settings, described)
         return self.running(made.maker.robot, made)
 
+    def use(self, prepared: Running[JointController]) -> None:
+        """Switch to another robot; the log says which inertia its gains are for, and their margin."""
+        super().use(prepared)
+        for notice in prepared.maker.feedback.notices:
+            self.get_logger().info(str(notice))
+
     # Motions and torques.
 
     def measure(self, maker: JointController, q: Array, qd: Array | None, t: float) -> Output:
-        """Return the torques for a measurement; warn where it makes the controller forget a motion."""
-        had_motion = maker.desired.kind is not Kind.NOTHING
+        """Return the torques for a measurement; say where the controller forgets a motion, or gives up."""
+        had_motion, had_fault = maker.desired.kind is not Kind.NOTHING, maker.fault is not None
         output = maker.measure(q, qd, t, self.steady())
+        if maker.fault is not None and not had_fault:
+            self.get_logger().error(str(maker.fault))
+            self._stale_told = True
+            self._diagnostics.look_again()
         if had_motion and maker.desired.kind is Kind.NOTHING:
             forgotten = Notice("motion-forgotten")
             self._complaints.say(forgotten, forgotten.code)

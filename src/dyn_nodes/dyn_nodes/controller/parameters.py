@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the node `controller` and its PID gains, checked as far as this needs no robot."""
+"""Parameters of the node `controller`, checked as far as this needs no robot."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import get_args
 
-import numpy as np
 from rclpy.node import Node
 
-from dyn_core import DynError, Robot, compile_model
-from dyn_core.algorithms.loops.passive_joint_positions import assembly_positions
-from dyn_core.control.laws.pid import AntiWindup, Derivative, joint_gains
+from dyn_core.control.laws.pid import AntiWindup, Derivative
 from dyn_core.control.trajectories.loop_positions import ConditionLimits
 from dyn_core.control.watchdog import Reaction, WatchSettings
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode
-from dyn_nodes.common.lifecycle.robot_source import refuse_moving_base
 from dyn_nodes.common.parameters import (
     RATE,
     SECONDS,
@@ -28,6 +24,7 @@ from dyn_nodes.common.parameters import (
     declared_max_age,
     parameter,
 )
+from dyn_nodes.common.torques.feedback_gains import PidGains
 from dyn_nodes.common.torques.output_stage import Smoothing
 from dyn_nodes.common.torques.position_checks import declared_condition_limits
 from dyn_nodes.common.torques.reference_parameters import (
@@ -37,72 +34,14 @@ from dyn_nodes.common.torques.reference_parameters import (
     declared_watch,
 )
 
-KINDS = ("p", "i", "d")
-
-
-@dataclass(frozen=True)
-class PidGains:
-    """Gains ``p``, ``i`` and ``d`` of the controller.
-
-    `general` are those of joints without their own, by kind; `by_joint` are by kind and joint. Where the
-    natural frequency is not 0, it gives p and d in place of `general`.
-    """
-
-    general: Mapping[str, float] = field(default_factory=dict)
-    by_joint: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    natural_frequency: float = parameter(
-        0.0,
-        "Natural frequency of the error, Hz: p and d of joints without their own gains follow from it and "
-        "the inertia at each joint; 0: they are as given.",
-        (0.0, 1000.0),
-    )
-    damping: float = parameter(
-        1.0, "Damping ratio of the error, where natural_frequency is given.", (0.01, 100.0)
-    )
-
-    def of(self, robot: Robot, *, friction: bool = True) -> dict[str, list[float]]:
-        """Return the gains by kind, each in the order of the joints; DynError where a joint is unknown.
-
-        `friction` is whether the friction of the joints damps them, because no drive compensates it.
-        """
-        gains = {kind: [self.general.get(kind, 0.0)] * robot.dof for kind in KINDS}
-        if self.natural_frequency > 0.0:
-            gains |= self._of_frequency(robot, friction=friction)
-        for kind, named in self.by_joint.items():
-            for joint, value in named.items():
-                if joint in dict(robot.locked):
-                    continue
-                if joint not in robot.coordinate_names:
-                    known, element = robot.coordinate_names, f"joint '{joint}'"
-                    raise DynError("gain-joint-unknown", joint=joint, known=known, element=element)
-                gains[kind][robot.coordinate_names.index(joint)] = value
-        return gains
-
-    @property
-    def none(self) -> bool:
-        """Return whether all gains are zero."""
-        values = [*self.general.values(), *(g for named in self.by_joint.values() for g in named.values())]
-        return not any(values) and self.natural_frequency == 0.0
-
-    def _of_frequency(self, robot: Robot, *, friction: bool) -> dict[str, list[float]]:
-        """Return p and d for the inertia of each joint, at position zero or as assembled."""
-        for kind in ("p", "d"):
-            if self.general.get(kind, 0.0):
-                raise DynError("gain-given-twice", gain=kind)
-        if robot.base != "given":  # a base with a given motion acts on the joint gains like a fixed one
-            refuse_moving_base(robot, "natural_frequency", "give p and d in its place")
-        robot = robot.with_fixed_base()
-        q = np.array([assembly_positions(robot)]) if robot.loops else np.zeros((1, robot.dof))
-        model = compile_model(robot, friction=friction)
-        kp, kd, _ = joint_gains(model, q, self.natural_frequency, self.damping)
-        return {"p": kp.tolist(), "d": kd.tolist()}
-
-
 _GAINS = {
     "p": "Gain of the position error{of}, N m/rad or N/m.",
     "i": "Gain of its integral{of}, N m/(rad s) or N/(m s).",
     "d": "Gain of the velocity error{of}, N m s/rad or N s/m.",
 }
+_ARMATURE = (
+    "Rotor inertia of joint '{joint}', seen at the joint, kg m^2 or kg, where the description gives none."
+)
 _REACTIONS: Mapping[str, Reaction] = {"ramp": "ramp_to_zero", "stop": "stop"}
 _REACTION_MEANINGS = (
     "'ramp' goes to zero and publishes zero, 'stop' publishes nothing, and receivers may hold the last "
@@ -174,8 +113,9 @@ def _gains(node: Node) -> PidGains:
         for kind, text in _GAINS.items()
     }
     of_joint = {kind: text.format(of=" of joint '{joint}'") for kind, text in _GAINS.items()}
-    by_joint = declare_by_joint(node, "gains", of_joint, within=within)
-    return declared(node, PidGains, general=general, by_joint=by_joint)
+    by_joint = declare_by_joint(node, "gains", {**of_joint, "armature": _ARMATURE}, within=within)
+    armatures = by_joint.pop("armature")
+    return declared(node, PidGains, general=general, by_joint=by_joint, armatures=armatures)
 
 
 def _feedforward(node: Node, usual: WatchSettings) -> WatchSettings:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.node import Node
@@ -18,35 +20,60 @@ from dyn_core import DynError
 from dyn_msgs.msg import DynamicParameters, ModelInfo
 from dyn_msgs.srv import SetDynamicParameters
 from dyn_nodes.common import qos
-from dyn_nodes.demonstration.player import Player
+from dyn_nodes.demonstration.player import Fed, Player
 from dyn_nodes.demonstration.recording import Recording, passive_joints
 from dyn_nodes.demonstration.request import Progress, Stop
-from dyn_nodes.demonstration.scene import RATE_HZ, Scene
+from dyn_nodes.demonstration.scene import Scene
 
 _CONNECT_LIMIT_S = 60.0
 _ANSWER_LIMIT_S = 20.0
 _ASK_AGAIN_S = 2.0
 _SILENCE_LIMIT_S = 15.0
+_FAULTS = ("control-", "simulation-halted")
+"""Beginnings of the codes of nodes that have lost the robot."""
+BASELINE = 1
+"""Number of the run that the others are compared with: PD + gravity."""
 SETTLE_S = 0.4
 """Simulated time for which the robot is held before each motion."""
 
 
 @dataclass(frozen=True)
 class Control:
-    """The control of a run: with feedforward or without, by the true parameters or by the description."""
+    """The control of a run: what feedforward, by the description or by the true parameters."""
 
     title: str
-    feedforward: bool = False
+    feedforward: Fed = "nothing"
     true_model: bool = False
 
 
-def controls(scene: Scene) -> tuple[Control, ...]:
-    """Return the runs of a demonstration; the others are compared with the first."""
-    alone, true = Control("PD alone"), Control("PD + feedforward, true model", True, True)
-    error = scene.request.model_error
-    if not error:
-        return (alone, true)
-    return (alone, Control(f"PD + feedforward, model off by {100 * error:g} %", True), true)
+def controls(error: float) -> tuple[Control, ...]:
+    """Return the runs of a demonstration with a model error; `BASELINE` is what the others are compared with.
+
+    All but the last use the model of the description, which is off by this error.
+    """
+    described = Control(f"PD + feedforward, model off by {100 * error:g} %", "motion")
+    return (
+        Control("PD alone"),
+        Control("PD + gravity", "gravity"),
+        *((described,) if error else ()),
+        Control("PD + feedforward, true model", "motion", True),
+    )
+
+
+def check_followed(scene: Scene, recording: Recording) -> None:
+    """Raise DynError where a joint was further from the reference than if it had stood still."""
+    joints = scene.robot.independent_joints
+    error = np.sqrt(np.mean((recording.desired - recording.measured) ** 2, axis=0))
+    still = np.sqrt(np.mean((recording.desired - recording.desired[0]) ** 2, axis=0))
+    lost = ~(error < still)
+    if lost.any():
+        j = int(lost.argmax())
+        values: dict[str, Any] = {
+            "run": recording.title,
+            "joint": joints[j].name,
+            "unit": joints[j].position_unit,
+        }
+        raise DynError("demonstration-tracking-lost", rms=error[j], still=still[j], **values)
 
 
 class Performance:
@@ -75,9 +102,12 @@ class Performance:
         self._node, self._spin_once, self._check, self._stop = node, spin_once, check, stop
         self._scene = scene
         self._models: list[ModelInfo] = []
+        self._title = ""
+        self._fault: DynError | None = None
         passive = [joint.name for joint in passive_joints(scene.model)]
-        self._player = Player(node, scene.robot.coordinate_names, passive, scene.motion, RATE_HZ)
+        self._player = Player(node, scene.robot.coordinate_names, passive, scene.motion, scene.request.rate)
         node.create_subscription(ModelInfo, "feedforward/model_info", self._models.append, qos.LATCHED)
+        node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
         self._get_state = node.create_client(GetState, "feedforward/get_state")
         self._reset_service = node.create_client(Trigger, "simulation/reset")
         self._change_state = node.create_client(ChangeState, "feedforward/change_state")
@@ -97,8 +127,7 @@ class Performance:
         # At time 0 stamps are zero, which nodes read as missing.
         player.begin()
         self._wait(lambda: player.torques_heard, _CONNECT_LIMIT_S, "node-not-heard", node="controller")
-        count = player.references.get_subscription_count
-        self._wait(lambda: count() >= 2, _CONNECT_LIMIT_S, "references-not-heard")
+        self._wait(lambda: player.references_heard, _CONNECT_LIMIT_S, "references-not-heard")
 
     @property
     def time(self) -> float:
@@ -106,18 +135,20 @@ class Performance:
         return self._player.time or 0.0
 
     def run(self, control: Control) -> Recording:
-        """Play the motion once."""
-        if control.feedforward and not self._models:
+        """Play the motion once; DynError where the robot does not follow it."""
+        self._title = control.title
+        feeds = control.feedforward != "nothing"
+        if feeds and not self._models:
             self._progress("waiting for the node feedforward, which compiles the robot")
             # It compiled the robot during the runs without feedforward.
             self._wait(lambda: self._models, _CONNECT_LIMIT_S, "feedforward-without-robot")
         if control.true_model:
             self._send_parameters()
-        if control.feedforward and self._state() != State.PRIMARY_STATE_ACTIVE:
+        if feeds and self._state() != State.PRIMARY_STATE_ACTIVE:
             self._go(Transition.TRANSITION_ACTIVATE, State.PRIMARY_STATE_ACTIVE)
         self._reset()
         player = self._player
-        player.with_feedforward = control.feedforward
+        player.feedforward = control.feedforward
         player.play(SETTLE_S)
         began, duration = self.time, SETTLE_S + self._scene.request.duration
         while not player.over:
@@ -126,7 +157,18 @@ class Performance:
         recording = player.recording(control.title)
         if not len(recording.t):
             raise DynError("motion-without-joint-states")
+        check_followed(self._scene, recording)
         return recording
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        """Note that the controller has given up, or that the simulated robot has diverged."""
+        for status in message.status:
+            values = {entry.key: entry.value for entry in status.values}
+            node = status.name.rpartition("/")[2]
+            is_fault = values.get("code", "").startswith(_FAULTS)
+            if status.level == DiagnosticStatus.ERROR and is_fault and self._fault is None:
+                told: dict[str, Any] = {"node": node, "run": self._title, "reason": status.message}
+                self._fault = DynError("demonstration-diverged", **told)
 
     def _wait_for_time(self) -> None:
         """Wait until simulated time has advanced."""
@@ -134,9 +176,11 @@ class Performance:
         before = player.time
 
         def advanced() -> bool:
-            return bool(player.time != before or player.problem or player.over)
+            return bool(player.time != before or player.problem or player.over or self._fault)
 
         self._wait(advanced, _SILENCE_LIMIT_S, "simulated-time-stopped")
+        if self._fault is not None:
+            raise self._fault
         if player.problem is not None:
             raise player.problem
 

@@ -23,7 +23,7 @@ from dyn_core import DynError
 from dyn_nodes.common.lifecycle.managed_node import RCLError
 from dyn_nodes.common.lifecycle.process import make_executor
 from dyn_nodes.demonstration import output_files as files
-from dyn_nodes.demonstration.control_runs import Performance, controls
+from dyn_nodes.demonstration.control_runs import BASELINE, Performance, controls
 from dyn_nodes.demonstration.isolation import isolated_environment
 from dyn_nodes.demonstration.nodes import parameters, running_nodes
 from dyn_nodes.demonstration.recording import (
@@ -33,10 +33,10 @@ from dyn_nodes.demonstration.recording import (
     passive_joints,
     passive_motions,
 )
-from dyn_nodes.demonstration.report import Facts, about_joints, report
+from dyn_nodes.demonstration.report import Facts, about_joints, centre_gains, gain_margin_words, report
 from dyn_nodes.demonstration.request import DemoRequest, Progress, Stop
-from dyn_nodes.demonstration.scene import DAMPING, RATE_HZ, Scene, prepared
-from dyn_nodes.demonstration.tracking_errors import as_data, error_table, results
+from dyn_nodes.demonstration.scene import DAMPING, Scene, prepared
+from dyn_nodes.demonstration.tracking_errors import as_data, error_table, headline, results
 
 
 def show(request: DemoRequest, out: Path, ros_arguments: Sequence[str] | None, stop: Stop) -> None:
@@ -56,7 +56,8 @@ def show(request: DemoRequest, out: Path, ros_arguments: Sequence[str] | None, s
     progress = Progress()
     with stop.at_once():
         scene = prepared(request, progress)
-    files.write(out, {files.PARAMETERS: parameters(scene)})
+    side_file = {} if scene.side_text is None else {files.SIDE_FILE: scene.side_text}
+    files.write(out, {files.PARAMETERS: parameters(scene, out / files.SIDE_FILE), **side_file})
     alone = ros_arguments is None
     with isolated_environment(os.environ) if alone else nullcontext({**os.environ}) as environment:
         print(_head(scene, environment), flush=True)
@@ -68,8 +69,9 @@ def show(request: DemoRequest, out: Path, ros_arguments: Sequence[str] | None, s
             recordings, factor = _performed(scene, performance)
     with stop.at_once():
         progress("computing the errors and the report")
-        found = results(scene.robot, recordings)
-        print(f"\n{error_table(scene.robot, found)}", flush=True)
+        found = results(scene.robot, recordings, BASELINE)
+        print(f"\n{error_table(scene.robot, found, BASELINE)}", flush=True)
+        print(f"\n{headline(found, BASELINE)}", flush=True)
         passive = passive_motions(scene.model, recordings)
         facts = Facts(f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}", factor, _versions())
         figures = {**_figures(scene, facts), **_passive(scene, passive), **as_data(scene.robot, found)}
@@ -87,7 +89,7 @@ def _performed(scene: Scene, performance: Performance) -> tuple[list[Recording],
     """Run all controls; return the recordings, and the simulated time per second."""
     performance.connect()
     began, simulated = time.monotonic(), performance.time
-    recordings, planned = [], controls(scene)
+    recordings, planned = [], controls(scene.request.model_error)
     for number, control in enumerate(planned, start=1):
         print(f"  run {number} of {len(planned)}: {control.title}", flush=True)
         recordings.append(performance.run(control))
@@ -126,20 +128,26 @@ def _head(scene: Scene, environment: Mapping[str, str]) -> str:
         f"Robot '{robot.name}' with {about_joints(scene)} and joint friction; ROS_DOMAIN_ID="
         f"{environment.get('ROS_DOMAIN_ID', '0')}.",
         f"Model error: {error}.",
-        f"PD gains for {scene.frequency:.3g} Hz, damping ratio {DAMPING:g}; "
-        f"a motion of {request.duration:g} s at {RATE_HZ:g} Hz in each run.",
+        f"PD gains for {scene.frequency:.3g} Hz, damping ratio {DAMPING:g}, weighted by the inertia matrix; "
+        f"{gain_margin_words(scene)}.",
+        f"A motion of {request.duration:g} s at {request.rate:g} Hz in each run.",
         *(f"Note: {remark}" for remark in scene.remarks),
     ]
     return "\n".join(lines)
 
 
 def _figures(scene: Scene, facts: Facts) -> dict[str, Any]:
-    kp, kd, inertia = (values.tolist() for values in scene.gains)
+    kp, kd, inertia = (values.tolist() for values in centre_gains(scene))
+    margin = scene.feedback.margin
+    assert margin is not None, "the rate is known"
     request = scene.request
     return {
         "robot": scene.robot.name,
         **{name: getattr(request, name) for name in ("model_error", "seed", "duration")},
-        "rate": RATE_HZ,
+        "rate": request.rate,
+        "armature": dict(scene.armature),
+        "gain_margin": margin.decibel,
+        "gain_margin_joint": scene.robot.coordinate_names[margin.joint],
         "natural_frequency": scene.frequency,
         "damping": DAMPING,
         "kp": kp,

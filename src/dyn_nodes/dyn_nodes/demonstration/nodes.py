@@ -15,7 +15,7 @@ from dyn_core import DynError
 from dyn_nodes.common.data_checks import Notice
 from dyn_nodes.demonstration.isolation import node_process
 from dyn_nodes.demonstration.output_files import PARAMETERS
-from dyn_nodes.demonstration.scene import RATE_HZ, STEP_S, Scene
+from dyn_nodes.demonstration.scene import STEP_S, Scene
 
 TIMEOUT_S = 10.0
 """Timeout of the nodes (s): a loaded machine may pause for a while."""
@@ -23,65 +23,70 @@ TIMEOUT_S = 10.0
 _AT_ONCE = {"ramp_start": 0.0, "max_torque_rate": 0.0}
 """No ramps: they run on a steady clock, not in simulated time, and nothing can break here."""
 
-REMAPPINGS = {
+REMAPPINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "simulation": (("simulation/torques", "controller/torques"),),
-    "controller": (("controller/reference", "reference"), ("controller/feedforward", "feedforward/torques")),
-    "feedforward": (("feedforward/reference", "reference"),),
+    "controller": (("controller/feedforward", "feedforward/torques"),),
+    "feedforward": (),
 }
 """Names of topics and their new names, by node."""
 
 
-def parameters(scene: Scene) -> str:
-    """Return the text of the parameter file."""
-    nodes = {f"/**/{node}": {"ros__parameters": values} for node, values in _by_node(scene).items()}
+def parameters(scene: Scene, side_file: Path) -> str:
+    """Return the text of the parameter file; `side_file` is that of the scene, where it has one."""
+    nodes = {
+        f"/**/{node}": {"ros__parameters": values} for node, values in _by_node(scene, side_file).items()
+    }
     return str(yaml.safe_dump(nodes, sort_keys=False, allow_unicode=True))
 
 
-def _by_node(scene: Scene) -> dict[str, dict[str, Any]]:
+def _by_node(scene: Scene, written: Path) -> dict[str, dict[str, Any]]:
     # Full names of parameters: rcl splits nested names wrongly where the name of a joint has a dot.
     names = scene.robot.coordinate_names
-    side_file = {} if scene.side_file is None else {"side_file": str(scene.side_file.resolve())}
+    given = {} if scene.side_file is None else {"side_file": str(scene.side_file.resolve())}
+    side_file = given if scene.side_text is None else {"side_file": str(written.resolve())}
+    request = scene.request
+    moving: dict[str, Any] = {f"locked_joints.{name}": position for name, position in request.locked}
+    if request.joints:
+        moving["joints"] = list(request.joints)
     listening = {
-        **side_file,
+        **moving,
         "use_sim_time": True,
         "timeout": TIMEOUT_S,
         "max_age": TIMEOUT_S,
         "reference_slack": 0.5,
-        "reference_carry": 10.0 / RATE_HZ,
+        "reference_carry": 10.0 / request.rate,
     }
-    columns = {"p": scene.gains.kp.tolist(), "d": scene.gains.kd.tolist()}
-    gains = {
-        f"gains.{name}.{kind}": gain
-        for kind, values in columns.items()
-        for name, gain in zip(names, values, strict=True)
-    }
+    gains = ("natural_frequency", "damping", "armature", "joint_state_rate")
     centre = zip(names, scene.motion.centre.tolist(), strict=True)
     return {
         "simulation": {
             "description_file": str(scene.path.resolve()),
             **side_file,
-            "rate": RATE_HZ,
+            **moving,
+            "rate": request.rate,
             "step": STEP_S,
             "integrator": scene.integrator,
             "publish_clock": True,
             # The demonstration makes the steps, after all responses: the motion is the same on any machine.
             "paused": True,
             # The state is repeated ten times a second meanwhile.
-            "real_time_factor": 10.0 / RATE_HZ,
+            "real_time_factor": 10.0 / request.rate,
             "brakes": True,
-            "model_error": float(scene.request.model_error),
-            "seed": scene.request.seed,
+            "model_error": float(request.model_error),
+            "seed": request.seed,
             **{f"initial.{name}.position": q for name, q in centre},
         },
         "controller": {
+            # It assumes the rotor inertias itself, as on a real robot.
+            **given,
             **listening,
-            **gains,
+            **{name: float(getattr(scene.gains, name)) for name in gains},
             **_AT_ONCE,
             "feedforward.timeout": TIMEOUT_S,
             "feedforward.ramp_up": 0.0,
         },
         # The feedforward is activated in the runs that use it.
-        "feedforward": {**listening, **_AT_ONCE, "autostart": False, "mode": "inverse_dynamics"},
+        "feedforward": {**side_file, **listening, **_AT_ONCE, "autostart": False, "mode": "inverse_dynamics"},
     }
 
 

@@ -19,6 +19,7 @@ from dyn_core.cli.console import write_whole
 from dyn_nodes.demonstration.recording import PassiveMotion, Recording, passive_joints
 
 REPORT, FIGURES, DATA, PARAMETERS = "report.html", "figures.json", "data.csv", "nodes.yaml"
+SIDE_FILE = "side_file.yaml"
 
 
 def writable(directory: Path) -> Path:

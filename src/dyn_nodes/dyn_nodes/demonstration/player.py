@@ -11,7 +11,7 @@ import time
 from array import array
 from collections.abc import Sequence
 from itertools import compress
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from rclpy.node import Node
@@ -26,6 +26,8 @@ from dyn_nodes.common import qos
 from dyn_nodes.common.messages.message_stamps import nanoseconds_of, time_message
 from dyn_nodes.demonstration.recording import Efforts, Recording, at_times
 
+Fed = Literal["nothing", "gravity", "motion"]
+"""What the feedforward is for: nothing, a robot that stands at each reference, or the motion."""
 LEAD = 1.5
 """Periods by which references are sent ahead: the torque of a reference reaches the controller a period
 later, and acts for one more period, with its middle here."""
@@ -43,7 +45,7 @@ class Player:
     Attributes:
         time: simulated time (s); None before it is known.
         torques_heard: whether the controller sends torques.
-        with_feedforward: whether the feedforward responds to references.
+        feedforward: what the feedforward gets references for.
         lost: number of lost responses since the motion began.
         problem: why simulated time does not advance; None where it does.
     """
@@ -65,17 +67,25 @@ class Player:
         self._start: float | None = None
         self._message = JointReference(name=self._names)
         self.time: float | None = None
-        self.torques_heard = self.with_feedforward = False
+        self.torques_heard = False
+        self.feedforward: Fed = "nothing"
         self.lost = 0
         self.problem: DynError | None = None
         self._awaited: set[tuple[str, int]] = set()
         self._since = 0.0
         self._clear()
-        self.references = node.create_publisher(JointReference, "reference", qos.COMMAND)
+        self._for_controller = node.create_publisher(JointReference, "controller/reference", qos.COMMAND)
+        self._for_feedforward = node.create_publisher(JointReference, "feedforward/reference", qos.COMMAND)
         self.steps = node.create_client(StepSimulation, "simulation/step")
         node.create_subscription(JointState, "joint_states", self._on_joint_state, _DEPTH)
         node.create_subscription(JointTorques, "controller/torques", self._on_torques, _DEPTH)
         node.create_subscription(JointTorques, "feedforward/torques", self._on_feedforward, _DEPTH)
+
+    @property
+    def references_heard(self) -> bool:
+        """Whether both nodes subscribe to references."""
+        publishers = (self._for_controller, self._for_feedforward)
+        return all(publisher.get_subscription_count() > 0 for publisher in publishers)
 
     def begin(self) -> None:
         """Start simulated time, with the brakes on."""
@@ -137,7 +147,7 @@ class Player:
         self._since = time.monotonic()
         self._awaited.add(("controller", stamp))
         reference = self._refer(t + LEAD / self._rate)
-        if self.with_feedforward:
+        if self.feedforward != "nothing":
             self._awaited.add(("feedforward", reference))
 
     def _go_on_without(self) -> None:
@@ -148,14 +158,19 @@ class Player:
             self._step()
 
     def _refer(self, t: float) -> int:
-        """Publish the reference for a time (s), and return its stamp (ns)."""
+        """Publish the references for a time (s), and return their stamp (ns)."""
         assert self._start is not None, "nothing is played"
         motion = self._motion.at(t - self._start)
         message = self._message
         message.header.stamp = time_message(round(1e9 * t))
         for field, values in zip(("position", "velocity", "acceleration"), motion, strict=True):
             setattr(message, field, array("d", values.tobytes()))
-        self.references.publish(message)
+        self._for_controller.publish(message)
+        if self.feedforward == "gravity":
+            # The torques of a robot that stands still are those of gravity.
+            message.velocity = message.acceleration = array("d", bytes(8 * len(self._names)))
+        if self.feedforward != "nothing":
+            self._for_feedforward.publish(message)
         return nanoseconds_of(message.header.stamp)
 
     def _on_torques(self, torques: JointTorques) -> None:

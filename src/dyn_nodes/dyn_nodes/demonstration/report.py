@@ -9,12 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
+from dyn_core.core.arrays import Array
 from dyn_core.report.line_plot import Curve
 from dyn_core.report.page import Figure, Table, figure, rendered
 from dyn_core.robot.joints import Joint
+from dyn_nodes.demonstration.control_runs import BASELINE
 from dyn_nodes.demonstration.recording import PassiveMotion, Recording, greatest, passive_joints
-from dyn_nodes.demonstration.scene import DAMPING, RATE_HZ, STEP_S, Scene
-from dyn_nodes.demonstration.tracking_errors import SHOWN_UNITS, Result
+from dyn_nodes.demonstration.scene import DAMPING, STEP_S, Scene
+from dyn_nodes.demonstration.tracking_errors import SHOWN_UNITS, Result, compared
 
 _REFERENCE = 5
 """Number of the colour of the reference."""
@@ -36,6 +38,22 @@ def about_joints(scene: Scene) -> str:
     """Return the number of joints of the robot as text."""
     dof, passive = scene.robot.dof, len(passive_joints(scene.model))
     return f"{dof} actuated and {passive} passive joints" if passive else f"{dof} joints"
+
+
+def gain_margin_words(scene: Scene) -> str:
+    """Return the gain margin as text."""
+    margin = scene.feedback.margin
+    assert margin is not None, "the rate is known"
+    joint = scene.robot.coordinate_names[margin.joint]
+    return f"gain margin {margin.decibel:.1f} dB at {scene.request.rate:g} Hz, least for joint '{joint}'"
+
+
+def centre_gains(scene: Scene) -> tuple[Array, Array, Array]:
+    """Return kp, kd and inertia of each joint by itself at the centre of the motion, (n,) each."""
+    weight = scene.feedback.weight(scene.motion.centre)
+    assert weight is not None, "the gains are weighted"
+    inertia = np.diagonal(weight).copy()
+    return scene.feedback.kp * inertia, scene.feedback.kd * inertia, inertia
 
 
 @dataclass(frozen=True)
@@ -62,14 +80,17 @@ def report(
         title=f"What feedforward does for robot {scene.robot.name}",
         joint_count=about_joints(scene),
         duration=f"{scene.request.duration:g}",
-        times={2: "twice", 3: "three times"}.get(len(recordings), f"{len(recordings)} times"),
+        times={2: "twice", 3: "three times", 4: "four times"}.get(
+            len(recordings), f"{len(recordings)} times"
+        ),
         date=facts.date,
-        cards=[_card(found[0], result) for result in found[1:]],
+        cards=[_card(found[BASELINE], result) for result in found[BASELINE + 1 :]],
         errors=_errors(scene, found),
         run=Table((), _facts(scene, recordings, passive, facts), "prose"),
         joints=_joints(scene),
         frequency=f"{scene.frequency:.3g}",
         damping=f"{DAMPING:g}",
+        margin=gain_margin_words(scene),
         joint_plots=[
             *((joint.name, _plots(j, joint, recordings)) for j, joint in joints),
             *(
@@ -80,40 +101,38 @@ def report(
     )
 
 
-def _card(alone: Result, result: Result) -> tuple[str, str, str]:
-    """Return by how much the errors of a run are smaller than those of PD control alone."""
+def _card(baseline: Result, result: Result) -> tuple[str, str, str]:
+    """Return how the errors of a run compare with those of the baseline."""
     return (
-        f"{_factor(result.factor)} smaller",
+        _compared(result.factor),
         f"RMS tracking error: {result.title}",
-        f"against {alone.title}; the joint with the least: {_factor(min(result.factors))}",
+        f"against {baseline.title}; the joint with the least: {_compared(min(result.factors))}",
     )
 
 
-def _factor(value: float) -> str:
-    return f"{value:.0f}\N{MULTIPLICATION SIGN}" if value >= 100.0 else f"{value:.1f}\N{MULTIPLICATION SIGN}"
+def _compared(factor: float) -> str:
+    return compared(factor, "\N{MULTIPLICATION SIGN}")
 
 
 def _errors(scene: Scene, found: Sequence[Result]) -> Table:
     """Return the table of errors."""
-    compared = found[1:]
-    groups = [("", 1), (found[0].title, 2), *((result.title, 3) for result in compared)]
-    head = ["joint", "RMS", "largest", *("RMS", "largest", "smaller by") * len(compared)]
+    wide = [number > BASELINE for number in range(len(found))]
+    groups = [("", 1), *((result.title, 2 + is_wide) for result, is_wide in zip(found, wide, strict=True))]
+    words = f"against {found[BASELINE].title}"
+    head = ["joint", *(x for is_wide in wide for x in ("RMS", "largest", *((words,) if is_wide else ())))]
     rows: list[list[str]] = []
     for j, joint in enumerate(scene.robot.independent_joints):
         unit = SHOWN_UNITS[joint.position_unit]
         rows.append([joint.name])
-        for number, result in enumerate(found):
+        for result, is_wide in zip(found, wide, strict=True):
             rows[-1] += [f"{1e3 * values[j]:.3f} {unit}" for values in result.error]
-            rows[-1] += [_factor(result.factors[j])] if number else []
-    for kind, rms in found[0].overall.items():
+            rows[-1] += [_compared(result.factors[j])] if is_wide else []
+    for kind in found[0].overall:
         unit = SHOWN_UNITS[kind]
-        rows.append([f"all joints, {unit}", f"{1e3 * rms:.3f} {unit}", ""])
-        for result in compared:
-            rows[-1] += [
-                f"{1e3 * result.overall[kind]:.3f} {unit}",
-                "",
-                _factor(result.overall_factors[kind]),
-            ]
+        rows.append([f"all joints, {unit}"])
+        for result, is_wide in zip(found, wide, strict=True):
+            rows[-1] += [f"{1e3 * result.overall[kind]:.3f} {unit}", ""]
+            rows[-1] += [_compared(result.overall_factors[kind])] if is_wide else []
     return Table(head, rows, groups=groups)
 
 
@@ -123,14 +142,15 @@ def _facts(
     side_file = f" with {scene.side_file}" if scene.side_file else ""
     yield "robot", f"{scene.robot.name}: {scene.path}{side_file}"
     yield "model error", _about_error(scene)
+    yield "stability", gain_margin_words(scene)
     yield (
         "friction",
         "viscous and Coulomb, with joints that stick, in the simulation; without sticking in the model",
     )
     yield (
         "rate",
-        f"{RATE_HZ:g} Hz for joint states, references and torques, in simulated time, which advances when "
-        f"all nodes have responded; integrator: {scene.integrator}, {1e3 * STEP_S:g} ms; "
+        f"{scene.request.rate:g} Hz for joint states, references and torques, in simulated time, which "
+        f"advances when all nodes have responded; integrator: {scene.integrator}, {1e3 * STEP_S:g} ms; "
         f"real-time factor {facts.real_time_factor:.2f}",
     )
     if scene.robot.loops:
@@ -174,7 +194,7 @@ def _joints(scene: Scene) -> Table:
     rows = []
     gains = {
         joint.name: of_joint
-        for joint, *of_joint in zip(scene.robot.independent_joints, *scene.gains, strict=True)
+        for joint, *of_joint in zip(scene.robot.independent_joints, *centre_gains(scene), strict=True)
     }
     for joint in (*scene.robot.independent_joints, *passive_joints(scene.model)):
         effort, length = joint.effort_unit, joint.position_unit
@@ -231,7 +251,9 @@ def _position_plots(
         Curve(m.title, m.t, 1e3 * (m.desired[:, j] - m.measured[:, j]), k) for k, m in enumerate(motions)
     ]
     y_labels = (f"position ({unit})", f"error ({shown})", f"error ({shown})")
-    for title, y_label, curves in zip(titles, y_labels, (positions, errors, errors[1:]), strict=True):
+    for title, y_label, curves in zip(
+        titles, y_labels, (positions, errors, errors[BASELINE + 1 :]), strict=True
+    ):
         yield figure(f"{joint.name}: {title}", "time (s)", y_label, curves)
 
 

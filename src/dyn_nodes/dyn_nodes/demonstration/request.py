@@ -86,3 +86,7 @@ class DemoRequest:
     duration: float = 4.0  # duration of the motion (s)
     model_error: float = 0.1  # greatest relative error of the dynamic parameters
     seed: int = 1  # seed of these errors
+    rate: float = 500.0  # joint states, references and torques for each simulated second (Hz)
+    joints: tuple[str, ...] = ()  # joints that move; empty for all
+    locked: tuple[tuple[str, float], ...] = ()  # joints that do not, with their positions (rad or m)
+    armature: float = -1.0  # rotor inertia where none is described; negative: assumed, 0: none

@@ -11,6 +11,7 @@ from rclpy.node import Node
 
 import dyn_core
 from dyn_core import DynError
+from dyn_core.control.laws.pid import armature_of
 from dyn_core.robot.joints import Limits
 from dyn_core.simulation.simulated_state import INTEGRATORS
 from dyn_nodes.common.data_checks import too_large
@@ -66,6 +67,12 @@ class SimulationParameters:
     integrator: str = parameter("auto", "Method that solves the motion.", choices=INTEGRATORS)
     friction: bool = parameter(True, "The joints have friction.")
     rotor_inertia: bool = parameter(True, "The rotors have inertia.")
+    armature: float = parameter(
+        0.0,
+        "Rotor inertia of joints for which none is described, seen at the joint, kg m^2 or kg; -1: assumed "
+        "from effort and velocity limits; 0: none.",
+        (-1.0, 1e6),
+    )
     position_limits: bool = parameter(True, "Joints stop at the limits of the URDF.")
     effort_limits: bool = parameter(True, "Efforts are clipped at the limits of the URDF.")
     model_error: float = parameter(
@@ -96,6 +103,7 @@ class SimulationParameters:
 
     def robot(self, described: dyn_core.Robot) -> tuple[SimulatedRobot, tuple[str, ...]]:
         """Return the real robot, with its parameter errors, in its initial state; and warnings."""
+        described = described.with_rotor_inertias(armature_of(described, self.armature, {}))
         error = self.model_error
         real = dyn_core.with_model_error(described, error, self.seed) if error else described
         q = {}

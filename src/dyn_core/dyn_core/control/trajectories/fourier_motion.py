@@ -161,6 +161,8 @@ SPEED = {Sigma.REVOLUTE: 3.0, Sigma.PRISMATIC: 0.5}
 PART_OF_RANGE = 0.45  # Largest displacement from the centre as a fraction of the range of the joint
 SAMPLE_S = 0.005  # Time between samples of speeds and torques (s)
 SMALLEST = 0.05  # Smallest factor of the amplitudes that is tried
+EASY = 0.5  # Part of the usable effort that gravity may take at the centre, if it takes less elsewhere
+_CENTRES = 200  # Number of other centres
 _FACTORS = np.linspace(1.0, SMALLEST, 40)
 
 
@@ -170,10 +172,11 @@ def rich_motion(
     """Return a motion of all joints with random phases about a centre near zero, to excite all terms.
 
     If a joint is too fast, its amplitudes are reduced; if a torque is too large, those of all joints are.
-    With loops, the centre is near the assembly, and all amplitudes are reduced until the loops close along
-    the motion, away from singularities, with passive joints within the same fraction of their limits. Raise
-    DynError if a joint needs more than this fraction of its effort to hold the centre, or the loops prevent a
-    motion.
+    Where gravity leaves little for the motion there, the centre is elsewhere in the ranges: the nearest of
+    some random positions with half of the efforts left. With loops, the centre is near the assembly, and all
+    amplitudes are reduced until the loops close along the motion, away from singularities, with passive
+    joints within the same fraction of their limits. Raise DynError if a joint needs more than this fraction
+    of its effort to hold the centre, or the loops prevent a motion.
 
     Args:
         duration: duration from rest to rest (s).
@@ -184,7 +187,7 @@ def rich_motion(
     joints = model.robot.independent_joints
     stroke = np.array([_stroke(joint) for joint in joints])
     near = assembly(model.robot)
-    centre = np.array([_centre(joint, r, x) for joint, r, x in zip(joints, stroke, near, strict=True)])
+    centre = _held_easily(model, stroke, near, part_of_effort)
     random = np.random.default_rng(seed)
     shape = (HARMONICS, len(joints))
     amplitudes = random.uniform(0.5, 1.0, shape) / np.arange(1.0, HARMONICS + 1.0)[:, None]
@@ -195,6 +198,28 @@ def rich_motion(
     motion = motion.scaled(np.minimum(1.0, part_of_speed * np.array([_speed(j) for j in joints]) / fastest))
     closed = ClosedMotions(model, part_of_range=2.0 * PART_OF_RANGE, part_of_speed=part_of_speed)
     return _within_efforts(model, _within_loops(model, motion, t, closed), t, part_of_effort)
+
+
+def _held_easily(model: Model, stroke: Array, near: Array, part: float) -> Array:
+    """Return the centre near a position where the joints need little effort to stand (rad or m), (n,)."""
+    joints = model.robot.independent_joints
+
+    def centre(position: Array) -> list[float]:
+        return [_centre(joint, r, x) for joint, r, x in zip(joints, stroke, position.tolist(), strict=True)]
+
+    limits = part * np.array([joint.limits.effort or np.inf for joint in joints])
+    first = np.array(centre(near))
+    if model.robot.loops:
+        return first
+    away = np.random.default_rng(0).uniform(-np.pi, np.pi, (_CENTRES, len(joints)))
+    away[:, [joint.sigma == Sigma.PRISMATIC for joint in joints]] /= np.pi
+    tried = np.vstack((first, [centre(position) for position in near + away]))
+    load = (np.abs(model.gravity_torques(tried)) / limits).max(1)
+    if load[0] <= EASY:
+        return first
+    distance = np.linalg.norm(tried - first, axis=1)
+    easy = load <= EASY
+    return np.array(tried[np.where(easy, distance, np.inf).argmin() if easy.any() else load.argmin()])
 
 
 def _within_loops(model: Model, motion: FourierMotion, t: Array, closed: ClosedMotions) -> FourierMotion:

@@ -172,6 +172,12 @@ class OutputStage:
         terms = held() if watch.target is Target.HELD else self.zero
         return self._output(watch, terms, *self._limited(terms), now)
 
+    def given_up(self, now: float) -> Output:
+        """Return what to send at time `now` (s) where feedback has given up: a ramp to zero, then zero."""
+        settings = replace(self._settings, reaction="ramp_to_zero")
+        self.watch = watch = watched(settings, self.watch, now, None)
+        return self._output(watch, self.zero, self.zero.total, None, now)
+
     def last(self, terms: Terms) -> Output:
         """Return the last torques to send, at once, whatever the state of the data is."""
         terms = self.zero if self.suspended else terms

@@ -33,10 +33,12 @@ class TorqueMaker(ABC):
     """Computes the torques of one robot.
 
     `stage` applies limits, reactions to stale data and transitions; `guard` checks measured positions of
-    robots with loops; `desired` is the desired motion.
+    robots with loops; `desired` is the desired motion. `fault` is why its feedback has given up, None
+    while it has not: torques then go to zero, until `restart`.
     """
 
     desired: DesiredMotion
+    fault: Notice | None = None
 
     def __init__(
         self,

@@ -286,7 +286,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
         """Publish torques for good data."""
         running.outputs.publish(output, stamp)
         now = self.steady()
-        if self._stale_told:
+        if self._stale_told and running.maker.fault is None:
             self._stale_told = False
             silence = now - self._last_answer
             self.get_logger().info(f"good {running.maker.needs} again after {silence:.1f} s")
@@ -358,7 +358,10 @@ class TorqueNode(RobotNode[Running[Maker]]):
         }
 
     def _stale(self, running: Running[Maker]) -> Failure | None:
-        """Return that data is stale, with the reaction to it, or None."""
+        """Return that feedback has given up, or that data is stale, with the reaction to it, or None."""
+        fault = running.maker.fault
+        if fault is not None:
+            return Failure(fault.code, **fault.values)
         reaction = _REACTIONS.get(running.maker.stage.watch.status)
         if reaction is None:
             return None
