@@ -186,28 +186,55 @@ def test_a_robot_without_limits_and_friction_and_with_unusual_names(
     check_report(tmp_path / "out" / "report.html", dyn_core.load_robot(str(file)), 4)
 
 
-def test_the_example_of_nodes_for_users(ros_environment: dict[str, str], tmp_path: Path) -> None:
-    """All three in one process and namespace, with the parameter file of a demonstration."""
-    first = start(ros_environment, tmp_path, "rrp")
-    wait_for_line(first, "run 1")
-    first.send_signal(signal.SIGINT)
-    first.communicate(timeout=LIMIT_S)
-    compose = ["-m", "dyn_nodes.compose", "--params", str(tmp_path / "nodes.yaml"), "--namespace", "arm"]
-    compose += [
-        "--remap",
-        "simulation/torques:=controller/torques",
-        "controller/feedforward:=feedforward/torques",
-    ]
-    with (tmp_path / "log").open("w") as log:
-        nodes = subprocess.Popen([sys.executable, *compose], env=ros_environment, stderr=log)
+@contextlib.contextmanager
+def nodes_of_user(environment: dict[str, str], directory: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """All three nodes in one process and the namespace /arm, with `nodes.yaml` of a demonstration."""
+    compose = ["-m", "dyn_nodes.compose", "--params", str(directory / "nodes.yaml"), "--namespace", "arm"]
+    compose += ["--remap", "simulation/torques:=controller/torques"]
+    compose += ["controller/feedforward:=feedforward/torques"]
+    with (directory / "log").open("w") as log:
+        nodes = subprocess.Popen([sys.executable, *compose], env=environment, stderr=log)
         try:
-            words = ("rrp", "--duration", "1", "--no-nodes", "--ros-args", "-r", "__ns:=/arm")
-            _, figures = done(ros_environment, tmp_path, *words)
-            assert nodes.poll() is None
+            yield nodes
         finally:
             nodes.send_signal(signal.SIGINT)
             nodes.wait(LIMIT_S)
+
+
+OF_USER = ("rrp", "--duration", "1", "--no-nodes", "--ros-args", "-r", "__ns:=/arm")
+
+
+def write_parameters(environment: dict[str, str], directory: Path) -> None:
+    first = start(environment, directory, "rrp", "--duration", "1")
+    wait_for_line(first, "run 1")
+    first.send_signal(signal.SIGINT)
+    first.communicate(timeout=LIMIT_S)
+
+
+def test_the_example_of_nodes_for_users(ros_environment: dict[str, str], tmp_path: Path) -> None:
+    write_parameters(ros_environment, tmp_path)
+    with nodes_of_user(ros_environment, tmp_path) as nodes:
+        _, figures = done(ros_environment, tmp_path, *OF_USER)
+        assert nodes.poll() is None
     assert min(figures["runs"][-1]["factor"]) >= 10.0
+
+
+@pytest.mark.exhaustive
+@pytest.mark.promise("demonstration-lost")
+def test_a_demonstration_that_loses_its_robot_fails(ros_environment: dict[str, str], tmp_path: Path) -> None:
+    """Its controller has gains for 300 Hz, and does not check them."""
+    write_parameters(ros_environment, tmp_path)
+    file = tmp_path / "nodes.yaml"
+    text = file.read_text().replace("natural_frequency: 5.0", "natural_frequency: 300.0")
+    file.write_text(text.replace("joint_state_rate: 500.0", "joint_state_rate: 0.0"))
+    with nodes_of_user(ros_environment, tmp_path) as nodes:
+        # A demonstration of its own directory, so that the parameters stay.
+        demo = start(ros_environment, tmp_path / "out", *OF_USER)
+        output, _ = demo.communicate(timeout=LIMIT_S)
+        assert nodes.poll() is None
+    assert demo.returncode == 1, output
+    assert re.search(r"demo: .*(the node controller has stopped the run|did not follow its motion)", output)
+    assert "report.html" not in {path.name for path in (tmp_path / "out").iterdir()}
 
 
 def wait_for_line(demo: subprocess.Popen[str], beginning: str) -> None:

@@ -9,14 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from diagnostic_msgs.msg import DiagnosticStatus
 from identified_parameters import parameter_file
+from loose_node import loose_node
 from message_makers import NAMES, later
 from rnea import Pinocchio, by_name, frictionless
-from robot_files import SIMPLE, urdf
+from robot_files import ROBOTS, SIMPLE, urdf
 from ros_graph import Graph
 
 import dyn_core
 from dyn_msgs.msg import JointTorques
+from dyn_nodes.feedforward.node import Feedforward
 
 FRICTION = {"turn": (1.0, 4.0), "lift": (2.0, 5.0), "stretch": (3.0, 6.0)}
 """Viscous (N m s/rad, N s/m) and Coulomb (N m, N) friction."""
@@ -159,3 +162,34 @@ def test_commands_are_in_the_order_of_the_controller_or_of_the_robot(
     assert by_name(graph.torques_for(NAMES, [0.3] * 3)) == torques
     graph.wait_for(lambda: graph.commands)
     assert list(graph.commands[-1].data) == [torques[n] for n in given.get("command_joints", NAMES)]
+
+
+@pytest.mark.promise("control-lost", "control-lost-diagnostics")
+@pytest.mark.parametrize("on_stale", ["hold", "ramp", "stop"])
+def test_computed_torque_that_has_lost_the_robot_ends_as_stale_data_does(
+    on_stale: str, ros_environment: dict[str, str]
+) -> None:
+    """The joint swings more and more; afterwards gravity is sent, or zero, also with `stop`."""
+    given = {"ramp_start": 0.0, "ramp_down": 0.1, "max_torque_rate": 0.0, "on_stale": on_stale}
+    gains = {"mode": "computed_torque", "natural_frequency": 20.0, "description_file": str(ROBOTS["rrp"])}
+    still = [0.0] * 3
+    with loose_node(Feedforward, **given, **gains) as loose:
+        loose.measure(still, still)
+        swing = 0.0005
+        while not loose.has_told("control-diverges", joint="lift"):
+            swing *= -1.3
+            loose.pass_time(0.01)
+            loose.measure([0.0, swing, 0.0], still)
+            assert abs(swing) < 0.1
+        assert loose.told.level == DiagnosticStatus.ERROR
+        for _ in range(20):
+            loose.pass_time(0.01)
+            loose.measure([0.0, swing, 0.0], still)
+        last = loose.published["torques"][-1]
+        held = Pinocchio(urdf("rrp")).held({"turn": 0.0, "lift": swing, "stretch": 0.0})
+        expected = held if on_stale == "hold" else dict.fromkeys(NAMES, 0.0)
+        assert by_name(last) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        assert last.status == (JointTorques.STATUS_HELD if on_stale == "hold" else JointTorques.STATUS_ZERO)
+        loose.refer([0.0, swing, 0.0])
+        assert loose.has_told("control-diverges")
+        assert "references used" not in loose.told.values

@@ -24,7 +24,6 @@ from dyn_nodes.common.data_checks import Notice, Rejection
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot
 from dyn_nodes.common.messages.motion_message import GivenMotion
 from dyn_nodes.common.torques.desired_motion import DesiredMotion, Kind
-from dyn_nodes.common.torques.divergence import DivergenceWatch
 from dyn_nodes.common.torques.feedback_gains import feedback
 from dyn_nodes.common.torques.output_stage import Output
 from dyn_nodes.common.torques.position_checks import check_loops
@@ -67,7 +66,6 @@ class JointController(TorqueMaker):
         )
         self._zero = self.stage.zero.total
         self._feedforward_fade = Fade(names)
-        self._divergence = DivergenceWatch(robot, limits.limits)
         self.restart()
 
     def take_over(self, before: JointController, now: float) -> list[Notice]:
@@ -116,18 +114,16 @@ class JointController(TorqueMaker):
         except ValueError as problem:
             raise Rejection("torques-not-computed", cause=problem) from problem
         total = output.torques + output.excess
-        if self.stage.watch.status is Status.GOOD:
-            fed_back = output.proportional + output.integral + output.derivative
-            self.fault = self._divergence.take(t, q, qd, desired.q - q, fed_back, total)
-            if self.fault is not None:
-                return self.stage.given_up(now)
+        fed_back = output.proportional + output.integral + output.derivative
+        if self.has_lost(t, q, qd, desired.q - q, fed_back, total):
+            return self.stage.given_up(now)
         if by_drive is not None:
             total = total - by_drive
         return self.stage.live(Terms(self._zero, self._zero, self._zero, self._zero, total, by_drive), now)
 
     def refer(self, given: GivenMotion, t: float, now: float) -> None:
         """Take a reference; Rejection if it cannot be used."""
-        self._refuse_after_fault()
+        self.refuse_after_fault()
         desired = self.desired
         before = None if desired.follows(now) else self._desired(t, now).q
         motion = desired.refer(given, t, now, self._measured(now))
@@ -150,7 +146,7 @@ class JointController(TorqueMaker):
         Raises:
             DynError, Rejection: all points are in the past, or the position of the robot is unknown.
         """
-        self._refuse_after_fault()
+        self.refuse_after_fault()
         if self._measured(now) is None:
             raise Rejection("joint-state-missing")
         # Keep the desired position wherever the robot is, so that torques have no step.
@@ -194,11 +190,6 @@ class JointController(TorqueMaker):
     def feedforward_status(self) -> Status:
         """State of the torques of the feedforward."""
         return self._feedforward_watch.status
-
-    def _refuse_after_fault(self) -> None:
-        """Refuse motions with a Rejection where the feedback has lost the robot."""
-        if self.fault is not None:
-            raise Rejection(self.fault.code, **self.fault.values)
 
     def _hold(self, q: Array) -> None:
         """Hold the robot at a position, and drop the desired motion."""

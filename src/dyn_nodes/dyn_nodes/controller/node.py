@@ -99,13 +99,9 @@ class Controller(TorqueNode[JointController]):
     # Motions and torques.
 
     def measure(self, maker: JointController, q: Array, qd: Array | None, t: float) -> Output:
-        """Return the torques for a measurement; say where the controller forgets a motion, or gives up."""
-        had_motion, had_fault = maker.desired.kind is not Kind.NOTHING, maker.fault is not None
+        """Return the torques for a measurement; warn where it makes the controller forget a motion."""
+        had_motion = maker.desired.kind is not Kind.NOTHING
         output = maker.measure(q, qd, t, self.steady())
-        if maker.fault is not None and not had_fault:
-            self.get_logger().error(str(maker.fault))
-            self._stale_told = True
-            self._diagnostics.look_again()
         if had_motion and maker.desired.kind is Kind.NOTHING:
             forgotten = Notice("motion-forgotten")
             self._complaints.say(forgotten, forgotten.code)

@@ -104,6 +104,7 @@ class TorqueSource(TorqueMaker):
         Motions are taken over where the joints are the same. The notices say what could not be taken over.
         """
         self.stage.take_over(before.stage, now)
+        self.fault = before.fault
         if self._watch is not None and before.contradiction is not None:
             self.contradiction, self.is_rescued, self._watch = before.contradiction, before.is_rescued, None
         left = self.live.take_over(before.live, now)
@@ -119,6 +120,8 @@ class TorqueSource(TorqueMaker):
 
     def restart(self) -> None:
         """Forget all motions and wait for data as at the start."""
+        self.fault = None
+        self._divergence.restart()
         self.stage.restart()
         self._velocities.reset()
         if self.base is not None:
@@ -180,6 +183,8 @@ class TorqueSource(TorqueMaker):
         self._measured_at, self._position = now, q
         if self._watch is not None:
             self._watch.take(t, q, self.stage.sent, settled=self.stage.is_settled)
+        if self.fault is not None:
+            return self.stage.given_up(now, self._held)
         if self.is_rescued:
             (qd,) = self._velocities.update(t, q)
             return self.stage.live(self._rescuing(q, qd), now)
@@ -196,8 +201,9 @@ class TorqueSource(TorqueMaker):
 
     def refer(self, given: GivenMotion, t: float, now: float) -> Output | None:
         """Take a reference; return the torques to send if they depend on it. Rejection if it is unusable."""
-        if self.has_springs and self._mode == "inverse_dynamics" and not _rests(given):
+        if self.has_springs and self._mode == "inverse_dynamics" and not given.rests:
             raise Rejection("reference-not-smooth")
+        self.refuse_after_fault()
         if self.is_rescued:
             raise Rejection("motion-after-contradiction")
         self.live.update(now)
@@ -215,6 +221,7 @@ class TorqueSource(TorqueMaker):
         checked: PlannedPoints | None,
     ) -> Trajectory:
         """Return the trajectory through points from the present motion; DynError where there is none."""
+        self.refuse_after_fault()
         if self.is_rescued:
             raise DynError("motion-after-contradiction")
         trajectory = self.desired.planned(points, t, stamp, now, self._beginning(now), checked)
@@ -272,6 +279,8 @@ class TorqueSource(TorqueMaker):
     def idle(self, now: float) -> Output | None:
         """Return what to send where no good data has come, or None; Rejection if it cannot be sent."""
         self.live.update(now)
+        if self.fault is not None:
+            return self.stage.given_up(now, self._held)
         return self.stage.idle(self._held, now)
 
     def last(self) -> Output:
@@ -309,7 +318,11 @@ class TorqueSource(TorqueMaker):
         # With the desired velocity: friction of a measured one changes its sign with the noise.
         motion = computed_torque(desired, q, qd, self._gains)
         self._feel(now)
-        output = self.stage.live(self._of(motion, desired.qd), now)
+        terms = self._of(motion, desired.qd)
+        without = self._of(Motion(q, qd, desired.qdd), desired.qd)
+        if self.has_lost(t, q, qd, desired.q - q, terms.total - without.total, terms.total):
+            return self.stage.given_up(now, self._held)
+        output = self.stage.live(terms, now)
         # The data of these torques is as old as the reference: it is stale when the reference is.
         self.stage.last_good = self.desired.since(now)
         return output
@@ -417,12 +430,6 @@ def made_source(settings: FeedforwardSettings, described: DescribedRobot) -> Mad
         unloaded = compiled(described, ("gravity_torques", *motors)).model
     source = TorqueSource(compiled(described, (*_TERMS, *motors)), settings, unloaded)
     return MadeTorques(source, PassiveAgreement(source.loaded.robot))
-
-
-def _rests(given: GivenMotion) -> bool:
-    """Return whether a reference gives zero velocities and accelerations."""
-    rates = (given.qd, given.qdd)
-    return all(values is not None and not values.any() for values in rates)
 
 
 def _finite(

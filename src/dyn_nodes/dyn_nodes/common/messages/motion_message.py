@@ -39,6 +39,11 @@ class GivenMotion(NamedTuple):
     qdd: NDArray[np.float64] | None  # accelerations (rad/s^2 or m/s^2), (n,), or None
     passive: Mapping[str, float] = NOTHING  # given positions of passive joints (rad or m), by name
 
+    @property
+    def rests(self) -> bool:
+        """Whether velocities and accelerations are given, and zero."""
+        return all(values is not None and not values.any() for values in (self.qd, self.qdd))
+
 
 class MeasuredMotion(NamedTuple):
     """A measured motion, in the order of the robot's joints."""

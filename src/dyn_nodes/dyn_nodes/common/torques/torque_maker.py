@@ -17,12 +17,13 @@ from dyn_core.control.command_limits import EffortLimits
 from dyn_core.control.trajectories.loop_positions import ConditionLimits, LoopGuard, PassiveAgreement
 from dyn_core.control.trajectories.piecewise_polynomials import Motion
 from dyn_core.control.trajectories.trajectory_planning import PlannedPoints, TrajectoryPoints
-from dyn_core.control.watchdog import WatchSettings
+from dyn_core.control.watchdog import Status, WatchSettings
 from dyn_core.core.arrays import Array
-from dyn_nodes.common.data_checks import Notice
+from dyn_nodes.common.data_checks import Notice, Rejection
 from dyn_nodes.common.messages.joint_reader import JointReader
 from dyn_nodes.common.messages.split_joint_states import SplitJointStates
 from dyn_nodes.common.torques.desired_motion import DesiredMotion
+from dyn_nodes.common.torques.divergence import DivergenceWatch
 from dyn_nodes.common.torques.effort_messages import Outputs
 from dyn_nodes.common.torques.goal_tolerances import Tolerances
 from dyn_nodes.common.torques.output_stage import Output, OutputStage, Smoothing
@@ -53,11 +54,25 @@ class TorqueMaker(ABC):
         self.stage = OutputStage(limits, units, watch, smoothing)
         self.guard, self._desired_guard = LoopGuard(robot, loops), LoopGuard(robot, loops)
         self._believed = BelievedPositions(robot)
+        self._divergence = DivergenceWatch(robot, limits.limits)
 
     @property
     def position(self) -> Array | None:
         """The last measured positions (rad or m), (n,); None before any."""
         return None if self._believed.last is None else self._believed.last[1]
+
+    def has_lost(
+        self, t: float, q: Array, qd: Array | None, error: Array, feedback: Array, torques: Array
+    ) -> bool:
+        """Return whether the feedback has lost a joint, as `DivergenceWatch.take`; `fault` says which."""
+        if self.stage.watch.status is Status.GOOD:
+            self.fault = self._divergence.take(t, q, qd, error, feedback, torques)
+        return self.fault is not None
+
+    def refuse_after_fault(self) -> None:
+        """Refuse a motion with a Rejection where the feedback has lost a joint."""
+        if self.fault is not None:
+            raise Rejection(self.fault.code, **self.fault.values)
 
     @abstractmethod
     def restart(self) -> None:

@@ -233,7 +233,10 @@ class TorqueNode(RobotNode[Running[Maker]]):
             if whole is None:
                 return
             q, qd = measured_motion(whole, running.states.reader, velocities=self.takes_velocities)
+            fault = running.maker.fault
             output = self.measure(running.maker, q, qd, t)
+            if running.maker.fault is not fault:
+                self._tell_fault(running.maker.fault)
             if output is not None:
                 self.answer(running, output, message.stamp)
             self.trajectories.goals.measure(running, whole, q, t)
@@ -243,6 +246,12 @@ class TorqueNode(RobotNode[Running[Maker]]):
                 self._unreported.hold(running.robot, problem.values["missing"])
             return
         self.count("joint states used")
+
+    def _tell_fault(self, fault: Notice | None) -> None:
+        """Say at once that the feedback has lost a joint."""
+        self.get_logger().error(str(fault))
+        self._stale_told = True
+        self._diagnostics.look_again()
 
     def measure(self, maker: Maker, q: Array, qd: Array | None, t: float) -> Output | None:
         """Return the torques to send for a measurement with a stamp (s), or None."""
