@@ -118,7 +118,7 @@ def _with_rotor_inertias(side_file: Path | None, armature: Mapping[str, float]) 
     """Return the text of a side file, with rotor inertias added."""
     # The base loader keeps all scalars as text, as the reader of side files does.
     given = {} if side_file is None else yaml.load(read_text(str(side_file), "YAML", "YAML"), yaml.BaseLoader)
-    own = given.get("rotor_inertia", {})
+    own = given.get("rotor_inertia") or {}
     added = {name: f"{value:.6g}" for name, value in armature.items()}
     return str(
         yaml.safe_dump({**given, "rotor_inertia": {**own, **added}}, sort_keys=False, allow_unicode=True)

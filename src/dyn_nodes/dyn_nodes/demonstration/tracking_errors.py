@@ -78,7 +78,7 @@ def _short(factor: float) -> str:
 
 
 def headline(found: Sequence[Result], baseline: int) -> str:
-    """Return the main result: the first run after the baseline against it, and against PD alone."""
+    """Return the main result: the first run after the baseline, compared with it."""
     first, result = found[baseline], found[baseline + 1]
     least = min(result.factors.tolist())
     return (
