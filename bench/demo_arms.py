@@ -183,7 +183,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--seeds", type=int, default=0, metavar="N", help="seeds of model errors at both rates"
     )
-    parser.add_argument("--duration", type=float, default=4.0, metavar="S", help="of the motions of the seeds")
+    parser.add_argument("--duration", type=float, default=4.0, metavar="S", help="of motions of the seeds")
     parser.add_argument("--only-seeds", action="store_true", help="without the demonstration in processes")
     options = parser.parse_args(arguments)
     if options.data is None:

@@ -267,7 +267,7 @@ def test_a_trajectory_is_run_and_recorded_unless_it_opens_the_loop(
     robot: dict[str, str], model: Model, graph: Graph, tmp_path: Path
 ) -> None:
     parameters = {**robot, "brakes": "true", "natural_frequency": 6.0, "ramp_start": 0.0, "rate": 500.0}
-    parameters |= {"timeout": 5.0, "max_age": 5.0}
+    parameters |= {"timeout": 5.0, "max_age": 5.0, "armature": 0.0}
     graph.start(
         *("-m", "dyn_nodes.compose", "--nodes", "simulation", "controller"),
         *("--remap", "simulation/torques:=controller/torques"),

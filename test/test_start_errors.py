@@ -148,7 +148,7 @@ MISTAKES: list[tuple[str, str, Sentence]] = [
     ("demo", "rrp --side-file {passive}", said("demonstration-joint-passive", joint="lift", robot="rrp")),
     ("demo", "rrp --side-file /no/such.yaml", NO_YAML),
     ("demo", "rrp --side-file {loop}", said("loop-link-unknown")),
-    ("demo", "{heavy}", "joint 'up' needs 9898 N"),
+    ("demo", "{heavy}", "joint 'up' needs 9934 N"),
     ("demo", "{heavy}", said("effort-limits-too-low")),
     ("demo", "rrp --model-error 1", said("setting-range", setting="model error", given=1.0)),
     ("demo", "rrp --seed -1", said("setting-range", setting="seed", given=-1)),

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from refusals import refused
 from robots import example
 
-from dyn_core import Robot, SimulationSettings, Simulator
+from dyn_core import SimulationSettings, Simulator
 from dyn_core.control.trajectories.trajectory_planning import trajectory_points
 from dyn_core.control.watchdog import WatchSettings
 from dyn_nodes.common.messages.motion_message import GivenMotion
@@ -31,11 +32,13 @@ class Loop:
     `fault_at` is the time at which the controller gave up (s), None where it did not.
     """
 
-    def __init__(self, gains: PidGains, robot: Robot = RRP, *, delay: int = 1, sign: float = 1.0) -> None:
+    def __init__(
+        self, gains: PidGains, *, delay: int = 1, sign: float = 1.0, at: npt.ArrayLike = START
+    ) -> None:
         smoothing = Smoothing(ramp_start=0.0)
-        self.ours = JointController(robot, ControllerSettings(gains=gains, watch=WATCH, smoothing=smoothing))
-        self.simulator = Simulator(robot, SimulationSettings(step=T, substeps=2), q=START)
-        self.late = [np.zeros(robot.dof)] * delay
+        self.ours = JointController(RRP, ControllerSettings(gains=gains, watch=WATCH, smoothing=smoothing))
+        self.simulator = Simulator(RRP, SimulationSettings(step=T, substeps=2), q=at)
+        self.late = [np.zeros(RRP.dof)] * delay
         self.t, self.sign = 0.0, sign
         self.sent: list[np.ndarray] = []
         self.fault_at: float | None = None
@@ -103,18 +106,19 @@ def test_an_effort_of_the_wrong_sign_is_noticed_before_or_at_the_stop() -> None:
 
 @pytest.mark.promise("control-lost")
 def test_a_joint_that_pushes_against_its_stop_is_noticed() -> None:
-    """The reference is beyond the end of the range, as from a zero that has slipped."""
-    loop = Loop(by_hand(4e3, 100.0))
+    """A feedforward of 200 N overcomes the feedback. At the stop without an error, all is in order."""
+    loop = Loop(by_hand(100.0, 20.0))
     loop.run(0.1)
-    loop.simulator.set_state([0.3, 0.4, 0.35])
-    loop.ours.forget_time(loop.t, loop.t)
-    loop.run(0.1)
-    loop.simulator.set_state([0.3, 0.4, 0.35])
-    loop.ours.feed(np.array([0.0, 0.0, 200.0]), loop.t)
     for _ in range(20):
         loop.ours.feed(np.array([0.0, 0.0, 200.0]), loop.t)
         loop.run(0.1)
+    assert loop.simulator.at_stop == ("stretch",)
     check_given_up(loop, "control-jammed")
+    loop = Loop(by_hand(100.0, 20.0), at=[0.3, 0.4, 0.35])
+    for _ in range(20):
+        loop.ours.feed(np.array([0.0, 0.0, 200.0]), loop.t)
+        loop.run(0.1)
+    assert loop.fault_at is None
 
 
 def pushed(t: float) -> np.ndarray:

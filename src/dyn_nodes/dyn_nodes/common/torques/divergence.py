@@ -40,7 +40,7 @@ LOST_S = 0.5
 _LEAST_LOSS = {"rad": 0.2, "m": 0.05}
 """Least growth of the error meanwhile."""
 _AT_STOP = {"rad": 0.01, "m": 0.001}
-"""Distance from the end of the range at which a joint is at its stop."""
+"""Distance from the end of the range at which a joint is at its stop; least error that jams it there."""
 _LONG_AGO_S = 1e12
 _GAP_S = 0.2
 """Time without data after which everything begins anew (s)."""
@@ -60,7 +60,7 @@ class DivergenceWatch:
         self._limits = limits
         lower, upper = np.array([position_range(joint.limits) for joint in joints]).reshape(-1, 2).T
         near = np.array([_AT_STOP[unit] for unit in self._units])
-        self._lower, self._upper = lower + near, upper - near
+        self._near, self._lower, self._upper = near, lower + near, upper - near
         self._loss = np.array([_LEAST_LOSS[unit] for unit in self._units])
         self.restart()
 
@@ -147,7 +147,8 @@ class DivergenceWatch:
     ) -> Notice | None:
         """Return a joint that is jammed at its stop, or moves against its torque, for too long."""
         # With an effort of the wrong sign, its torque points away from the stop.
-        jammed = saturated & ((q > self._upper) | (q < self._lower))
+        at_stop = (q > self._upper) | (q < self._lower)
+        jammed = saturated & at_stop & (np.abs(error) > self._near)
         self._jammed_since = np.where(jammed, np.minimum(self._jammed_since, t), math.inf)
         away = saturated & ((qd if qd is not None else -error) * torques < 0.0)
         self._error_then = np.where(np.isinf(self._lost_since), np.abs(error), self._error_then)
