@@ -143,6 +143,25 @@ def test_a_joint_that_cannot_hold_its_weight_is_named() -> None:
         rich_motion(lift(-1.0, 1.0, 1.0, 22.0), 4.0)
 
 
+LEVEL = """<robot name="arm"><link name="base"/>
+<link name="tip"><inertial><origin xyz="1 0 0"/><mass value="1"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="lift" type="revolute"><parent link="base"/><child link="tip"/><axis xyz="0 1 0"/>
+<limit lower="-3" upper="3" velocity="2" effort="{}"/></joint></robot>"""
+
+
+def test_an_arm_that_gravity_loads_too_much_at_zero_moves_elsewhere() -> None:
+    """At zero it is level. At the centre half of the efforts is left, and no more than is needed."""
+    strong, weak = (dyn_core.compile_model(dyn_core.load_robot(LEVEL.format(effort))) for effort in (60, 12))
+    assert rich_motion(strong, 2.0).centre.tolist() == [0.0]
+    motion = rich_motion(weak, 2.0)
+    load = abs(weak.gravity_torques(motion.centre)[0])
+    assert 0.3 * 0.7 * 12.0 < load <= 0.5 * 0.7 * 12.0
+    q, qd, qdd = motion.at_many(np.linspace(0.0, 2.0, 101))
+    assert np.abs(weak.inverse_dynamics(q, qd, qdd)).max() <= 0.7 * 12.0
+    assert np.ptp(q) > 0.1
+
+
 def test_limits_of_zero_mean_no_limit() -> None:
     motion = rich_motion(lift(-1.0, 1.0, 0.0, 0.0), 4.0)
     assert np.abs(motion.at_many(np.linspace(0.0, 4.0, 400)).q).max() > 0.1

@@ -114,7 +114,9 @@ def feedback(robot: Robot, gains: PidGains, cutoff: float | None = None) -> Feed
         unknown = () if gains.none else (Notice("gain-margin-unknown"),)
         return Feedback(numbers["p"], numbers["i"], numbers["d"], weighted, None, None, unknown)
     if robot.base != "given":  # a base with a given motion acts on the joint gains like a fixed one
-        refuse_moving_base(robot, "natural_frequency", "give p and d in its place")
+        if gains.natural_frequency:
+            refuse_moving_base(robot, "natural_frequency", "give p and d in its place")
+        refuse_moving_base(robot, "joint_state_rate", "leave it at 0")
     robot = robot.with_fixed_base()
     added = armature_of(robot, gains.armature, gains.armatures)
     model = compile_model(robot.with_rotor_inertias(added), functions=("inertia_matrix",))
