@@ -191,6 +191,9 @@ def test_joints_that_do_not_move() -> None:
     assert scene.robot.coordinate_names == ("turn", "lift")
     given = yaml.safe_load(parameters(scene, Path("side_file.yaml")))
     assert {part["ros__parameters"]["locked_joints.stretch"] for part in given.values()} == {0.1}
+    moving = prepared(DemoRequest("rrp", duration=1.0, joints=("turn", "lift")))
+    text = parameters(moving, Path("side_file.yaml"))
+    assert (text.count("joints:"), "&" in text) == (3, False)
 
 
 @pytest.mark.promise("demonstration-lost")

@@ -76,7 +76,7 @@ class JointController(TorqueMaker):
 
     def restart(self) -> None:
         """Forget all motions and wait for data as at the start."""
-        self.fault = None
+        self.forget_fault()
         self.stage.restart()
         self._believed.forget()
         self._feedforward = self._zero
@@ -103,7 +103,7 @@ class JointController(TorqueMaker):
                 self.stage.recover(now)
             self._hold(q)
         if self.fault is not None:
-            return self.stage.given_up(now)
+            return self.stage.given_up(lambda: self.stage.zero, now)
         desired = self._desired(t, now)
         fed, by_drive = self._fed(now), None if self._by_drive is None else self._by_drive(q)
         if by_drive is not None:
@@ -116,7 +116,7 @@ class JointController(TorqueMaker):
         total = output.torques + output.excess
         fed_back = output.proportional + output.integral + output.derivative
         if self.has_lost(t, q, qd, desired.q - q, fed_back, total):
-            return self.stage.given_up(now)
+            return self.stage.given_up(lambda: self.stage.zero, now)
         if by_drive is not None:
             total = total - by_drive
         return self.stage.live(Terms(self._zero, self._zero, self._zero, self._zero, total, by_drive), now)
@@ -178,9 +178,7 @@ class JointController(TorqueMaker):
 
     def idle(self, now: float) -> Output | None:
         """Return what to send where no good data has come, or None; Rejection if it cannot be sent."""
-        if self.fault is not None:
-            return self.stage.given_up(now)
-        return self.stage.idle(lambda: self.stage.zero, now)
+        return (self.stage.idle if self.fault is None else self.stage.given_up)(lambda: self.stage.zero, now)
 
     def last(self) -> Output:
         """Return the last torques to send: zero."""

@@ -36,7 +36,14 @@ def parameters(scene: Scene, side_file: Path) -> str:
     nodes = {
         f"/**/{node}": {"ros__parameters": values} for node, values in _by_node(scene, side_file).items()
     }
-    return str(yaml.safe_dump(nodes, sort_keys=False, allow_unicode=True))
+    return str(yaml.dump(nodes, Dumper=_WithoutAliases, sort_keys=False, allow_unicode=True))
+
+
+class _WithoutAliases(yaml.SafeDumper):
+    """Writes a list again where it stands several times, because rcl does not know aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
 
 
 def _by_node(scene: Scene, written: Path) -> dict[str, dict[str, Any]]:

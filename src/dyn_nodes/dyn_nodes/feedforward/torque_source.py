@@ -120,8 +120,7 @@ class TorqueSource(TorqueMaker):
 
     def restart(self) -> None:
         """Forget all motions and wait for data as at the start."""
-        self.fault = None
-        self._divergence.restart()
+        self.forget_fault()
         self.stage.restart()
         self._velocities.reset()
         if self.base is not None:
@@ -184,7 +183,7 @@ class TorqueSource(TorqueMaker):
         if self._watch is not None:
             self._watch.take(t, q, self.stage.sent, settled=self.stage.is_settled)
         if self.fault is not None:
-            return self.stage.given_up(now, self._held)
+            return self.stage.given_up(self._held, now)
         if self.is_rescued:
             (qd,) = self._velocities.update(t, q)
             return self.stage.live(self._rescuing(q, qd), now)
@@ -279,9 +278,7 @@ class TorqueSource(TorqueMaker):
     def idle(self, now: float) -> Output | None:
         """Return what to send where no good data has come, or None; Rejection if it cannot be sent."""
         self.live.update(now)
-        if self.fault is not None:
-            return self.stage.given_up(now, self._held)
-        return self.stage.idle(self._held, now)
+        return (self.stage.idle if self.fault is None else self.stage.given_up)(self._held, now)
 
     def last(self) -> Output:
         """Return the last torques to send: those that hold the robot, or zero, as the settings say."""
@@ -312,16 +309,14 @@ class TorqueSource(TorqueMaker):
             (qd,) = self._velocities.update(t, q)
         if not self.desired.fresh(now):
             return None
-        desired = self.desired.at(t)
-        if desired is None:
-            desired = held(q if self._start is None else self._start)
+        desired = self.desired.at(t) or held(q if self._start is None else self._start)
         # With the desired velocity: friction of a measured one changes its sign with the noise.
         motion = computed_torque(desired, q, qd, self._gains)
         self._feel(now)
         terms = self._of(motion, desired.qd)
-        without = self._of(Motion(q, qd, desired.qdd), desired.qd)
-        if self.has_lost(t, q, qd, desired.q - q, terms.total - without.total, terms.total):
-            return self.stage.given_up(now, self._held)
+        fed_back = terms.total - self._of(Motion(q, qd, desired.qdd), desired.qd).total
+        if self.has_lost(t, q, qd, desired.q - q, fed_back, terms.total):
+            return self.stage.given_up(self._held, now)
         output = self.stage.live(terms, now)
         # The data of these torques is as old as the reference: it is stale when the reference is.
         self.stage.last_good = self.desired.since(now)
@@ -385,8 +380,7 @@ class TorqueSource(TorqueMaker):
         return _finite(self._share.of, motion, friction_velocity)
 
     def _still(self, q: Array) -> Terms:
-        zero = self.stage.zero.total
-        return _finite(self._share.at_rest, Motion(q, zero, zero), None)
+        return _finite(self._share.at_rest, Motion.at_rest(q), None)
 
     def _held(self) -> Terms:
         """Return the terms of the torques that hold the robot at its last measured, or desired, position.

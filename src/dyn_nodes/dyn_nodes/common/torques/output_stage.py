@@ -172,7 +172,7 @@ class OutputStage:
         terms = held() if watch.target is Target.HELD else self.zero
         return self._output(watch, terms, *self._limited(terms), now)
 
-    def given_up(self, now: float, held: Callable[[], Terms] | None = None) -> Output:
+    def given_up(self, held: Callable[[], Terms], now: float) -> Output:
         """Return what to send at time `now` (s) where feedback has given up: the reaction to stale data.
 
         Nothing would leave the last torques of the feedback for ever: instead of that, they go to zero.
@@ -180,7 +180,7 @@ class OutputStage:
         reaction = self._settings.reaction
         settings = replace(self._settings, reaction="ramp_to_zero" if reaction == "stop" else reaction)
         self.watch = watch = watched(settings, self.watch, now, None)
-        terms = held() if held is not None and watch.target is Target.HELD else self.zero
+        terms = held() if watch.target is Target.HELD else self.zero
         return self._output(watch, terms, *self._limited(terms), now)
 
     def last(self, terms: Terms) -> Output:

@@ -69,6 +69,11 @@ class TorqueMaker(ABC):
             self.fault = self._divergence.take(t, q, qd, error, feedback, torques)
         return self.fault is not None
 
+    def forget_fault(self) -> None:
+        """Trust the feedback again."""
+        self.fault = None
+        self._divergence.restart()
+
     def refuse_after_fault(self) -> None:
         """Refuse a motion with a Rejection where the feedback has lost a joint."""
         if self.fault is not None:
