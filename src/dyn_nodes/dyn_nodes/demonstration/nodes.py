@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -36,14 +37,8 @@ def parameters(scene: Scene, side_file: Path) -> str:
     nodes = {
         f"/**/{node}": {"ros__parameters": values} for node, values in _by_node(scene, side_file).items()
     }
-    return str(yaml.dump(nodes, Dumper=_WithoutAliases, sort_keys=False, allow_unicode=True))
-
-
-class _WithoutAliases(yaml.SafeDumper):
-    """Writes a list again where it stands several times, because rcl does not know aliases."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
+    # A list that stands several times would be an alias, which rcl does not read.
+    return str(yaml.safe_dump(json.loads(json.dumps(nodes)), sort_keys=False, allow_unicode=True))
 
 
 def _by_node(scene: Scene, written: Path) -> dict[str, dict[str, Any]]:
