@@ -20,9 +20,10 @@ from pathlib import Path
 # Each process has one thread, as there are as many processes as cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import dyn_core
 from bars import CLEAN_REFUSED, DEFECTS_NAMED, Bars
 from guard_study import ARMS, CLEAN, DEFECTS, Outcome, description, judged
+
+import dyn_core
 
 RUNS = 18
 """Logs with each defect, on all arms together; five times as many are clean."""
@@ -79,7 +80,11 @@ def main() -> int:
     ]
     bars = Bars()
     with ProcessPoolExecutor(options.processes) as pool:
-        found = list(pool.map(partial(one, descriptions=descriptions), cases))
+        found = []
+        for outcome in pool.map(partial(one, descriptions=descriptions), cases):
+            found.append(outcome)
+            if sys.stderr.isatty():
+                print(f"\r{len(found)}/{len(cases)} ", end="", file=sys.stderr)
     print_guards(bars, found)
     print(f"\n{bars.summary()}")
     return int(bool(bars.missed))

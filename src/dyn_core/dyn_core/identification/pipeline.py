@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from dyn_core.algorithms.base_parameters.determination import base_parameters
-from dyn_core.check.check_robot import check_robot
 from dyn_core.core.arrays import Array
 from dyn_core.core.blas_threads import one_thread
 from dyn_core.core.errors import DynError
@@ -38,7 +37,7 @@ from dyn_core.identification.estimators.identification_settings import (
     check_length,
     check_signals,
 )
-from dyn_core.identification.estimators.least_squares import own_columns
+from dyn_core.identification.estimators.least_squares import Solution, own_columns
 from dyn_core.identification.estimators.standard_deviations import essential, whiteness
 from dyn_core.identification.fixed_joints import (
     fixed_positions,
@@ -47,6 +46,7 @@ from dyn_core.identification.fixed_joints import (
     with_fixed_joints,
 )
 from dyn_core.identification.friction.friction_model import FrictionModel
+from dyn_core.identification.friction.friction_selection import cross_validated
 from dyn_core.identification.output.identification_result import Comparison, Inputs, Result, friction_curves
 from dyn_core.identification.output.identified_parameters import (
     Errors,
@@ -78,7 +78,7 @@ from dyn_core.identification.output.parameter_tables import (
     torque_errors,
 )
 from dyn_core.identification.regressor.base_columns import base_columns, motors_of, unit_of
-from dyn_core.identification.regressor.motion_equations import Equations, at_rest
+from dyn_core.identification.regressor.motion_equations import Equations, at_rest, rigid_torques
 from dyn_core.logs.conditioning.signals import Protocol, Signals, condition
 from dyn_core.logs.log import Log
 from dyn_core.logs.log_reading import read_log
@@ -184,7 +184,15 @@ def _identified(
         + reliability_remarks(base, fitted, models, solution, stood, offsets)
         + of_standing_held_out(robot.coordinate_names, stood_unseen),
         findings,
+        None if unseen is not None else _cross_validated(equations, models, solution, settings.parts),
     )
+
+
+def _cross_validated(
+    equations: Equations, models: Sequence[FrictionModel], solution: Solution, parts: int
+) -> float:
+    load = rigid_torques(equations, solution.x)
+    return cross_validated(equations, models, load, solution.sigma, parts)
 
 
 def _procedure(signals: Signals, settings: IdentificationSettings, equations: int) -> Procedure:
@@ -262,6 +270,8 @@ def _result(
     identified: Identified,
     inputs: Inputs,
 ) -> Result:
+    from dyn_core.check.check_robot import check_robot  # payloads are identified without it
+
     robot = loaded.robot
     identified = _of_measured(identified, signals)
     bare = _parameter_set(robot, identified, protocol, inputs)
@@ -282,7 +292,13 @@ def _result(
         "with_coulomb_friction_at_once": at_once_errors.held_out,
     }
     description_errors = _errors(parts, expected)
-    compared = Compared(identified.consistent_errors, standard_errors, at_once_errors, description_errors)
+    compared = Compared(
+        identified.consistent_errors,
+        standard_errors,
+        at_once_errors,
+        description_errors,
+        identified.cross_validated,
+    )
     verdict = verdict_of(robot, log, identified, compared)
     parameters = replace(
         bare,

@@ -187,10 +187,12 @@ class Compared:
 def verdict_of(robot: Robot, log: Log, identified: Identified, errors: Compared) -> Verdict:
     """Return the verdict on parameters that were identified from a log; `robot` is the description."""
     of_signals = [one for one in identified.findings if one.severity is Severity.ERROR]
-    reasons, odd = [*of_signals, *_of_efforts(robot, log)], list(_of_bodies(robot, identified, errors))
-    if not reasons:  # which would have these consequences
-        reasons = [*_of_errors(errors), *(one for one in odd if one.severity is Severity.ERROR)]
-    doubts = [one for one in odd if one.severity is Severity.WARNING]
+    found = [*of_signals, *_of_efforts(robot, log)]
+    consequences = [*_of_errors(errors), *_of_bodies(robot, identified, errors)]
+    reasons = [one for one in consequences if one.severity is Severity.ERROR]
+    if found:  # what is wrong explains all but that the description is better
+        reasons = [*found, *(one for one in reasons if one.code == WORSE_CODE)]
+    doubts = [one for one in consequences if one.severity is Severity.WARNING]
     return Verdict(tuple(reasons), (*doubts, *_warnings(identified, errors)))
 
 
@@ -219,7 +221,8 @@ def _of_efforts(robot: Robot, log: Log) -> Iterator[Finding]:
 
 # Errors on data that no fit has seen
 
-WORSE, NEGLIGIBLE = 0.01, 5e-4  # growth of the error that is chance: relative, and in parts of the torque
+WORSE_CODE = "result-worse-than-description"
+WORSE, NEGLIGIBLE = 0.01, 1e-3  # growth of the error that is chance: relative, and in parts of the torque
 UNEXPLAINED = 0.5  # relative error from which parameters explain too little
 FAR, CLEAR = 4.0, 0.1  # ratio of the errors on the two parts of the log, and their least difference
 
@@ -227,7 +230,7 @@ FAR, CLEAR = 4.0, 0.1  # ratio of the errors on the two parts of the log, and th
 def _of_errors(errors: Compared) -> Iterator[Finding]:
     fitted, held_out, before = _shown(errors)
     if before is not None and held_out > before * (1.0 + WORSE) + NEGLIGIBLE:
-        message = Message("result-worse-than-description", error=held_out, description=before)
+        message = Message(WORSE_CODE, error=held_out, description=before)
         yield _error("robot", (), message)
     if held_out > UNEXPLAINED:
         yield _error("robot", (), Message("torques-unexplained", error=held_out))

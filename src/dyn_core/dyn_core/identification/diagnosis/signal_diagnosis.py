@@ -79,7 +79,8 @@ def _of_signals(equations: Equations, friction: Sequence[FrictionModel]) -> tupl
     exchanged = mixed_up(evidence)
     calibrated = miscalibrated(evidence, exchanged.score)
     of_numbers = miscalibrated_findings(robot, calibrated, evidence, described)
-    if of_drives and of_drives.score < min(exchanged.score - PERHAPS, calibrated.score + CLEAR):
+    others = min(exchanged.score - PERHAPS, calibrated.score + CLEAR)
+    if of_drives and of_drives.score < min(others, weightless.score if weightless else math.inf):
         return (currents_finding(robot, of_drives, described),)
     if weightless and weightless.score < min(exchanged.score, calibrated.score):
         return (gravity_finding(weightless, described),)

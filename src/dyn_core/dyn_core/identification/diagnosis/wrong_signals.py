@@ -326,8 +326,16 @@ def without_gravity(evidence: Evidence, described: DescribedGains) -> Explained 
     if not abs(described.gravity) < LITTLE_GRAVITY:
         return None
     start = score(evidence.as_it_is, plain)
-    of_drive = (replace(plain, gravity="absent"), replace(plain, gravity="compensated"))
-    found = min((_scored(evidence, one) for one in of_drive), key=lambda one: one.score)
+    absent, compensated = (
+        _scored(evidence, replace(plain, gravity="absent")),
+        _scored(evidence, replace(plain, gravity="compensated")),
+    )
+    # Residuals count relative to the torques that were reported, without the gravity that is added.
+    whole = evidence.of(compensated.hypothesis)
+    powers = [np.diag(seen.torques)[list(evidence.equations.measured)] for seen in (whole, evidence.as_it_is)]
+    known = (powers[0] > 0.0) & (powers[1] > 0.0)
+    added = 0.5 * float(np.log(powers[0][known] / powers[1][known]).sum())
+    found = min(absent, compensated._replace(score=compensated.score + added), key=lambda one: one.score)
     return found._replace(gain=start - found.score) if found.score < start - PERHAPS else None
 
 
@@ -386,8 +394,11 @@ def slipped_findings(evidence: Evidence) -> list[Finding]:
     def misfit(joint: int, zero: float) -> float:
         return misfit_to_description(evidence, few, plain.shifted(joint, zero).zeros)
 
-    tried = [(misfit(i, zero), i, zero) for i in range(evidence.dof) for zero in _tried(evidence, i)]
-    least, joint, start = min(tried)
+    robot = evidence.equations.base.robot
+    carriers = {joint.antecedent for joint in robot.joints}  # the last joint turns its own body alone
+    inner = [i for i, j in enumerate(robot.coordinates) if j in carriers]
+    tried = [(misfit(i, zero), i, zero) for i in inner for zero in _tried(evidence, i)]
+    least, joint, start = min(tried, default=(before, 0, 0.0))
     if least > before - CONTRADICTED / 2.0:
         return []
     places = sorted({0.0, *_tried(evidence, joint)})
@@ -395,9 +406,10 @@ def slipped_findings(evidence: Evidence) -> list[Finding]:
     near = places[max(k - 1, 0)], places[min(k + 1, len(places) - 1)]
     zero = lowest(lambda value: misfit(joint, value), *near, CLOSER)
     gain = before - misfit(joint, zero)
-    unit = evidence.equations.base.robot.independent_joints[joint].position_unit
-    if gain < CONTRADICTED or abs(zero) < WRONG_ZERO[unit]:
+    found = plain.shifted(joint, zero)
+    if gain < CONTRADICTED or abs(zero) < WRONG_ZERO[robot.independent_joints[joint].position_unit]:
         return []
-    return miscalibrated_findings(
-        evidence.equations.base.robot, Explained(plain.shifted(joint, zero), 0.0, max(gain, 2.0 * SURE))
-    )
+    # The signals alone must not contradict it.
+    if score(evidence.of(found), found) > score(evidence.as_it_is, plain):
+        return []
+    return miscalibrated_findings(robot, Explained(found, 0.0, max(gain, 2.0 * SURE)))

@@ -137,6 +137,8 @@ class Identified:
         procedure: settings and numbers of the identification.
         remarks: limits of the result.
         findings: what is wrong with the signals.
+        cross_validated: relative torque error of least squares in cross-validation, where nothing was held
+            out; else None.
     """
 
     robot_name: str
@@ -159,6 +161,7 @@ class Identified:
     procedure: Procedure
     remarks: tuple[Message, ...]
     findings: tuple[Finding, ...]
+    cross_validated: float | None = None
 
     @property
     def parameters(self) -> Mapping[str, float]:
