@@ -74,7 +74,7 @@ def main() -> int:
     descriptions = {Path(path).stem: Path(path).read_text() for path in options.urdf}
     arms = tuple(descriptions) or ARMS
     cases = [
-        (arms[k % len(arms)], defect, options.first + k)
+        (arms[(options.first + k) % len(arms)], defect, options.first + k)
         for defect in options.only or (*DEFECTS, CLEAN)
         for k in range(options.runs * (5 if defect == CLEAN else 1))
     ]

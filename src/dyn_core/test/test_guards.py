@@ -178,9 +178,9 @@ def test_warnings_and_checks_are_on_the_console_and_in_the_result(
 def test_an_rx90_that_hardly_moved_is_not_identified(tmp_path: Path) -> None:
     """The robot is off by 20 %; what was fitted is 0.05 of the motion behind it, with slow disturbances.
 
-    The result is far worse than the description, with a link of 135 kg in place of 17 kg.
+    The result is far worse than the description, with links of several times their mass.
     """
-    robot = dyn_core.load_robot(ROBOTS / "rx90.urdf")
+    robot = dyn_core.load_robot(ROBOTS / "rx90.urdf", ROBOTS / "rx90.yaml")
     t, q, _, _ = excitation(robot.dof, 10.0, 0)
     rise = np.clip((t - 6.6) / 0.4, 0.0, 1.0)
     q = q * (0.05 + 0.95 * rise**2 * (3.0 - 2.0 * rise))[:, None]
@@ -194,7 +194,7 @@ def test_an_rx90_that_hardly_moved_is_not_identified(tmp_path: Path) -> None:
     assert main(["identify", *given, "--friction", "standard"]) == 1
     result = json.loads((tmp_path / "out" / "result.json").read_text())
     held = result["held_out"]
-    assert held["relative_torque_error"] > 2.0 * held["description"]["relative_torque_error"]
+    assert held["relative_torque_error"] > 1.5 * held["description"]["relative_torque_error"]
     assert "result-worse-than-description" in [one["code"] for one in result["verdict"]["reasons"]]
     with refused("verdict-do-not-use"):
         dyn_core.load_parameters(tmp_path / "out" / "parameters.yaml")

@@ -138,7 +138,8 @@ TOP = 0.998  # quantile of the samples at the greatest value: spikes are beyond
 NOISY = 3.0  # deviations of the noise within which samples are at the greatest value
 PILE = 1.5  # samples at the greatest value, relative to those in as wide a band below it
 FEWEST = 20  # least number of samples beyond the greatest value, by the model
-BEYOND = 0.01  # least excess of the model over the greatest value, as a part of the range
+BEYOND = 0.01  # excess of the model over the greatest value, as a part of the range, that counts
+EXCESS = 0.04  # least mean of that: the Coulomb friction of a joint that carries little is flat, too
 
 
 class Top(NamedTuple):
@@ -192,7 +193,7 @@ def saturated(candidates: Sequence[Top], tau: Array, expected: Array) -> list[To
         # Of successive samples, about one in ten is independent.
         doubt = 3.0 * noise / math.sqrt(max(np.sum(beyond) / 10.0, 1.0))
         stays = off < max(NOISY * top.noise, BEYOND * span)
-        if stays and excess > max(2.0 * BEYOND * span, doubt):
+        if stays and excess > max(EXCESS * span, doubt):
             found.append(top._replace(beyond=int(np.sum(beyond)), excess=excess))
     return found
 
