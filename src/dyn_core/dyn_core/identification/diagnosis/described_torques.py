@@ -27,6 +27,7 @@ from dyn_core.identification.regressor.motion_equations import Equations
 
 UNLIKE = math.log(1.6)  # logarithm of a gain that is wrong by the description
 OTHER_SCALE, WRONG_SCALE = math.log(1.5), math.log(2.0)  # the same of all torques: reported, and wrong
+ALL = 3  # least number of joints that tell a gain of all from the masses of one or two
 MOST = 0.6  # part of the joints whose gains are wrong where those of all are
 KNOWN = 0.2  # relative deviation of a gain that counts
 CONFIRMED = 0.15  # reduction of the misfit by a zero that the description agrees with
@@ -85,7 +86,7 @@ def scaled_findings(described: DescribedGains) -> list[Finding]:
     scale = described.of_all
     alike = float(np.mean(np.abs(np.log(np.maximum(gains / scale, 1e-12))) < UNLIKE)) if len(gains) else 0.0
     size = abs(math.log(abs(scale))) if len(gains) else 0.0
-    if len(gains) < 2 or alike < MOST or (scale > 0.0 and size <= OTHER_SCALE):
+    if len(gains) < ALL or alike < MOST or (scale > 0.0 and size <= OTHER_SCALE):
         return []
     severity = Severity.ERROR if scale < 0.0 or size > WRONG_SCALE else Severity.WARNING
     return [Finding(severity, "robot", (), Message("efforts-scaled", scale=scale, factor=1.0 / scale))]
