@@ -10,7 +10,7 @@ SECONDS ?= 60
 PART ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all build lint exact bench truth soak fuzz docs shell pins clean distclean
+.PHONY: help demo test test-all build lint exact bench truth guards soak fuzz docs shell pins clean distclean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,9 @@ bench: ## measure against Pinocchio, MuJoCo and a relay, as ratios in one run (S
 
 truth: ## identification of simulated arms whose parameters are known (RUNS=20: 20 of 200 runs)
 	@$(WORKSPACE) truth $(if $(RUNS),--runs $(RUNS))
+
+guards: ## simulated logs with defects, and clean ones: what is named and refused (RUNS=6: 6 of 18 logs each)
+	@$(WORKSPACE) guards $(if $(RUNS),--runs $(RUNS))
 
 soak: ## ten minutes of the nodes at 1 kHz: memory, rates, stale data (SOAK=60: one minute)
 	@$(WORKSPACE) soak $(SOAK)

@@ -85,6 +85,10 @@ RATE_DRIFT = 1e-3
 
 WITHIN = 0.97
 """Fraction of the runs in which every essential parameter is within three reported deviations."""
+DEFECTS_NAMED = 0.98
+"""Fraction of simulated logs with one defect in which it is named."""
+CLEAN_REFUSED = 0
+"""Simulated logs without a defect whose result must not be used."""
 LOG_TO_REPORT_S = 10.0
 """From a log of 30 s of a 7-joint arm at 1 kHz to its report."""
 REGRESSOR = 0.25

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import dyn_core
 from dyn_core.identification.output.parameter_file import parameter_text
-from dyn_core.identification.output.parameter_set import SetValue, kinematics_hash
+from dyn_core.identification.output.parameter_set import Reason, SetValue, kinematics_hash
 from dyn_core.identification.regressor.base_columns import unit_of
 
 
@@ -19,10 +19,16 @@ def heavier(description: str, factor: float = 1.25) -> dyn_core.Robot:
     return robot.with_parameters([factor * value for value in robot.parameters])
 
 
+BAD = Reason("result-worse-than-description", "robot: it is worse than the description")
+
+
 def parameter_file(
-    path: Path, robot: dyn_core.Robot, coulomb_velocity: Mapping[str, float] = MappingProxyType({})
+    path: Path,
+    robot: dyn_core.Robot,
+    coulomb_velocity: Mapping[str, float] = MappingProxyType({}),
+    reasons: tuple[Reason, ...] = (),
 ) -> Path:
-    """Write the parameters of a robot to a file, and return its path."""
+    """Write the parameters of a robot to a file, with these reasons against them; return its path."""
     values = tuple(
         SetValue(name, value, None, unit_of(name, robot))
         for name, value in zip(robot.parameter_names, robot.parameters, strict=True)
@@ -34,6 +40,7 @@ def parameter_file(
         values,
         made={"by": "a test"},
         coulomb_velocity=coulomb_velocity,
+        reasons=reasons,
     )
     path.write_text(parameter_text(robot, parameters), encoding="utf-8")
     return path

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builtin_interfaces.msg import Duration
+from identified_parameters import BAD as WORSE
 from identified_parameters import heavier, parameter_file
 from refusals import refused
 from rnea import frictionless
@@ -19,7 +21,9 @@ from test_bad_parameters import NODES, made
 from test_feedforward_parameters import Arm
 
 import dyn_core
-from dyn_msgs.srv import LoadModel
+from dyn_core.core.messages import sentence
+from dyn_msgs.msg import DynamicParameters
+from dyn_msgs.srv import LoadModel, SetDynamicParameters
 from dyn_nodes.common.robot_argument import robot_parameters
 
 
@@ -87,6 +91,46 @@ def test_feedforward_uses_them_and_refuses_another_robot(
     file.write_text("format: dyn_parameters 1\n")
     arm.refuses("file-entry-missing", LoadModel, entry="robot")
     assert arm.torques() == arm.expected(lighter)
+
+
+@pytest.mark.promise("verdict-file")
+@pytest.mark.parametrize("name", NODES)
+def test_a_file_with_a_verdict_against_it_is_used_only_by_force(
+    name: str, context: Any, tmp_path: Path
+) -> None:
+    robot = heavier(urdf("rrp"))
+    file = parameter_file(tmp_path / "parameters.yaml", robot, reasons=(WORSE,))
+    with (
+        refused("verdict-do-not-use", codes=[WORSE.code]) as problem,
+        made(NODES[name], context, dynamic_parameters_file=str(file)),
+    ):
+        pytest.fail("it started")
+    assert str(file) in str(problem.value)
+    given = {"dynamic_parameters_file": str(file), "force_dynamic_parameters": True}
+    with made(NODES[name], context, **given) as node:
+        assert node.robot.parameters == robot.parameters  # type: ignore[attr-defined]
+
+
+@pytest.mark.promise("verdict-file", "verdict-message")
+def test_feedforward_refuses_parameters_with_a_verdict_against_them(
+    graph: Graph, steady: SteadyClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a file that is read again, and in a request, which may be forced; a warning says so."""
+    monkeypatch.chdir(tmp_path)
+    robot = heavier(frictionless("rrp"))
+    file = parameter_file(Path("parameters.yaml"), robot)
+    arm = Arm(graph, steady, dynamic_parameters_file=str(file), ramp_up=0.0)
+    lighter = heavier(frictionless("rrp"), 0.5)
+    parameter_file(file, lighter, reasons=(WORSE,))
+    arm.refuses("verdict-do-not-use", LoadModel, cause=WORSE.text)
+    assert arm.torques() == arm.expected(robot)
+    message = DynamicParameters(name=list(lighter.parameter_names), value=list(lighter.parameters))
+    message.verdict = [WORSE.text]
+    blend = {"blend_time": Duration(nanosec=1)}
+    arm.refuses("verdict-do-not-use", SetDynamicParameters, parameters=message, cause=WORSE.text)
+    assert arm.torques() == arm.expected(robot)
+    arm.change(SetDynamicParameters, parameters=message, force=True, **blend)
+    graph.wait_for(lambda: graph.logged(sentence("parameters-forced", {"cause": WORSE.text})))
 
 
 def test_launch_files_pass_the_path_on(tmp_path: Path) -> None:

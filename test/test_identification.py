@@ -28,6 +28,7 @@ from identification_client import (
     trajectory,
     wait_until_it_stands,
 )
+from identification_log import write_table
 from robot_files import ROBOTS, ROOT
 from ros_graph import ATTEMPTS, Graph
 from sentence_patterns import said
@@ -121,6 +122,27 @@ def test_identification_from_a_log_file_needs_no_moving_robot(graph: Graph, tmp_
         assert not response.success
         assert response.message
         assert ours.identify(exciting(1.0), log_file=str(short)).says("goal-input-repeated")
+
+
+@pytest.mark.promise("verdict-goal")
+def test_a_result_that_must_not_be_used_is_no_success(graph: Graph, tmp_path: Path) -> None:
+    """A log in which the efforts of a joint have the wrong sign."""
+    robot = dyn_core.load_robot(ROBOTS["rrp"])
+    times = 0.005 * np.arange(2400)
+    motion = rich_motion(dyn_core.compile_model(robot), 12.0, seed=3).at_many(times)
+    tau = dyn_core.compile_model(dyn_core.with_model_error(robot, 0.2, 0)).inverse_dynamics(*motion)
+    tau[:, 1] *= -1.0
+    log = write_table(tmp_path / "log.csv", robot.joint_names, times, motion.q, tau)
+    with identification(graph, directory=str(tmp_path / "out")) as (ours, _):
+        asked = ours.identify(log_file=str(log))
+        response = asked.result()
+        assert (response.success, asked.status()) == (False, GoalStatus.STATUS_ABORTED)
+        verdict = response.result.parameters.verdict
+        assert any("'lift'" in reason for reason in verdict)
+        assert asked.says("verdict-do-not-use", cause=verdict[0])
+        graph.wait_for(lambda: ours.results)
+        assert ours.results[-1] == response.result
+        assert (Path(response.result.directory) / "report.html").is_file()
 
 
 REST = [0.0] * 3

@@ -15,7 +15,7 @@ import rclpy
 import yaml
 from builtin_interfaces.msg import Duration
 from identification_client import Identified, identification
-from identified_parameters import heavier, parameter_file
+from identified_parameters import BAD, heavier, parameter_file
 from message_makers import joint_state, stamp_at
 from rnea import frictionless
 from robot_files import ROBOTS
@@ -134,6 +134,32 @@ def test_impossible_requests_are_rejected(graph: Graph, tmp_path: Path) -> None:
         (request,) = requests
         assert request.parameters == response.parameters
         assert request.parameters.description_hash == robot.description_hash
+
+
+@pytest.mark.promise("verdict-apply")
+def test_a_verdict_against_parameters_refuses_them_without_force(graph: Graph, tmp_path: Path) -> None:
+    """Of the last result, and of a file."""
+    requests = accepted(graph)
+    robot = dyn_core.load_robot(ROBOTS["rrp"])
+    bad = parameter_file(tmp_path / "bad.yaml", robot, reasons=(BAD,))
+    result = IdentificationResult(physically_consistent=True)
+    result.parameters.description_hash = robot.description_hash
+    result.parameters.name, result.parameters.value = ["Fv1"], [1.0]
+    result.parameters.verdict = [BAD.text]
+    with identification(graph, directory=str(tmp_path)) as (ours, node):
+        ready(ours)
+        node.publish_result(result)
+        for source in ({"source": 0}, {"source": 2, "file": str(bad)}):
+            response = ours.hand_over(**source)
+            assert not response.success
+            assert response.message == sentence("verdict-do-not-use", {"cause": BAD.text})
+            assert not requests
+            response = ours.hand_over(**source, force=True)
+            assert response.success, response.message
+            request = requests.pop()
+            assert request.force
+            assert list(request.parameters.verdict) == [BAD.text]
+            graph.wait_for(lambda: graph.logged(sentence("parameters-forced", {"cause": BAD.text})))
 
 
 def test_converged_online_parameters_are_sent(graph: Graph, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ BARE_PYTHON = Path(sys.executable).resolve()
 """The interpreter from which the virtual environment of the tests was made, without its packages."""
 TARGETS = [
     *("demo", "test", "test-all", "build", "lint", "exact", "bench"),
-    *("truth", "soak", "fuzz", "docs", "shell", "pins", "clean", "distclean"),
+    *("truth", "guards", "soak", "fuzz", "docs", "shell", "pins", "clean", "distclean"),
 ]
 Done = subprocess.CompletedProcess[str]
 

@@ -119,10 +119,19 @@ def exact(_: Sequence[str]) -> int:
 
 def truth(arguments: Sequence[str]) -> int:
     """Identify simulated arms with known parameters many times, in the environment of `bench`."""
+    return _study("identification_truth.py", arguments)
+
+
+def guards(arguments: Sequence[str]) -> int:
+    """Identify simulated arms from logs with defects, in the environment of `bench`."""
+    return _study("identification_guards.py", arguments)
+
+
+def _study(name: str, arguments: Sequence[str]) -> int:
     python = wheels.prepare_tools(BENCH_VENV, REQUIREMENTS / "bench.txt")
     package = layout.SOURCES / "dyn_core"
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join((str(package), str(package / "test")))}
-    return _call([python, ROOT / "bench" / "identification_truth.py", *arguments], variables)
+    return _call([python, ROOT / "bench" / name, *arguments], variables)
 
 
 def docs(_: Sequence[str]) -> int:
@@ -205,7 +214,23 @@ def shell(_: Sequence[str]) -> int:
 
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     f.__name__: f
-    for f in (build, test, demo, lint, exact, bench, truth, soak, fuzz, docs, pins, clean, distclean, shell)
+    for f in (
+        build,
+        test,
+        demo,
+        lint,
+        exact,
+        bench,
+        truth,
+        guards,
+        soak,
+        fuzz,
+        docs,
+        pins,
+        clean,
+        distclean,
+        shell,
+    )
 }
 
 

@@ -223,10 +223,12 @@ def test_a_wrong_sign_is_reported_and_fails(place: Path, tmp_path: Path, capsys:
     assert "do not use these parameters" in (tmp_path / "out" / "report.html").read_text()
     # These parameters are refused unless the user allows them.
     file, robot = tmp_path / "out" / "parameters.yaml", dyn_core.load_robot(place / "two.urdf")
-    with refused("log-signals-wrong", codes=["torque-sign-wrong"]) as caught:
+    with refused("verdict-do-not-use", codes=["torque-sign-wrong"]) as caught:
         dyn_core.load_parameters(file).applied_to(robot)
     assert caught.value.values["cause"].startswith("joint 'elbow': ")
-    file.write_text(re.sub(r"wrong_signals:\n(  - .*\n)+", "", file.read_text()))
+    with pytest.warns(dyn_core.ModelWarning):
+        dyn_core.load_parameters(file, force=True).applied_to(robot)
+    file.write_text(re.sub(r"verdict:\n(  - .*\n)+", "", file.read_text()))
     dyn_core.load_parameters(file).applied_to(robot)
 
 

@@ -15,6 +15,7 @@ from simulated_truth import SEVEN, SIX, arm, arm_urdf, exact_motion, measured, w
 
 import dyn_core
 from dyn_core.core.findings import Finding, Severity
+from dyn_core.identification.diagnosis.described_torques import effort_scale_findings
 from dyn_core.identification.diagnosis.signal_diagnosis import (
     Delay,
     _of_single_joints,
@@ -23,7 +24,6 @@ from dyn_core.identification.diagnosis.signal_diagnosis import (
     earlier,
 )
 from dyn_core.identification.diagnosis.signal_hypotheses import Evidence
-from dyn_core.identification.diagnosis.wrong_signals import effort_scale_findings
 from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.regressor.base_columns import BaseColumns, base_columns
 from dyn_core.identification.regressor.motion_equations import Equations
@@ -173,7 +173,7 @@ def test_one_late_joint_is_named(milliseconds: int) -> None:
 def test_the_delay_of_a_joint_is_found_near_a_guess(guess: float) -> None:
     base, moved = of_arm("six")
     late = with_torque(moved, 3, partial(np.roll, shift=20))
-    found = Delay(0.0, 1e-4, at(3, guess, moved.dof, 0.0), np.full(moved.dof, 1e-5), 0.0)
+    found = Delay(0.0, 1e-4, at(3, guess, moved.dof, 0.0), np.full(moved.dof, 1e-5), 0.0, np.ones(moved.dof))
     evidence = Evidence(Equations(late, base), (FrictionModel(),) * moved.dof)
     ((joint, value, _, explained),) = _of_single_joints(evidence, found)
     assert joint == 3

@@ -62,13 +62,20 @@ def test_a_written_file_can_be_read(file: Path) -> None:
     assert replace(found, source="") == parameters()
 
 
-def test_findings_about_wrong_signals_are_written_and_read(file: Path) -> None:
+def test_a_verdict_is_written_and_refused_without_force(file: Path) -> None:
     said = ("torque-sign-wrong", "joint 'elbow': its \"torque\""), ("", "its sign")
-    wrong = tuple(sets.WrongSignals(*words) for words in said)
-    file.write_text(parameter_text(true_robot(), replace(parameters(), wrong=wrong)), encoding="utf-8")
-    assert dyn_core.load_parameters(file).wrong == wrong
-    with refused("log-signals-wrong", codes=["torque-sign-wrong", ""]):
-        dyn_core.load_parameters(file).applied_to(true_robot())
+    reasons = tuple(sets.Reason(*words) for words in said)
+    bad = replace(parameters(), reasons=reasons)
+    file.write_text(parameter_text(true_robot(), bad), encoding="utf-8")
+    with refused("verdict-do-not-use", codes=["torque-sign-wrong", ""]):
+        dyn_core.load_parameters(file)
+    with refused("verdict-do-not-use"):
+        bad.applied_to(true_robot())
+    with pytest.warns(dyn_core.ModelWarning) as warned:
+        found = dyn_core.load_parameters(file, force=True)
+    assert [one.message.code for one in warned] == ["parameters-forced"]
+    assert found.reasons == reasons
+    assert found.applied_to(true_robot()).parameters == true_robot().parameters
 
 
 def test_it_is_plain_yaml_grouped_by_joint(file: Path) -> None:
@@ -108,10 +115,11 @@ REFUSED: dict[str, tuple[str, str, str, dict]] = {
     "unknown term": (r"stribeck:", "stiction:", "friction-term-unknown", {"given": "stiction"}),
     "no velocity": (r"    vt: .*\n", "", "friction-velocity-mismatch", {"term": "stribeck", "setting": "vt"}),
     "other joints": (r'(friction_models:\n  )"shoulder"', r'\1"wrist"', "friction-joints-mismatch", {}),
-    "wrong signals": (r"\Z", 'wrong_signals: ["joint 1: its sign"]\n', "log-signals-wrong", {"codes": [""]}),
-    "wrong signals without a code": (
-        *(r"\Z", 'wrong_signals: [{text: "its sign"}]\n', "parameter-part-missing", {"part": "code"}),
+    "verdict": (r"\Z", 'verdict: ["joint 1: its sign"]\n', "verdict-do-not-use", {"codes": [""]}),
+    "verdict without a code": (
+        *(r"\Z", 'verdict: [{text: "its sign"}]\n', "parameter-part-missing", {"part": "code"}),
     ),
+    "of an earlier version": (r"\Z", 'wrong_signals: ["its sign"]\n', "verdict-do-not-use", {"codes": [""]}),
     "malformed": (r"\Z", "\n}{", "yaml-malformed-in-line", {}),
     "cut": (r"(?s)(?<=\A.{3000}).*", "", "yaml-malformed-in-line", {}),
     "empty": (r"(?s).*", "", "file-empty", {}),

@@ -336,6 +336,10 @@ def described_robot(arguments: Namespace) -> Robot:
     return load_robot(source_of(arguments.robot), **options)
 
 
+FORCED = ("--force-parameters", "", "use such a file although its verdict is 'do not use', with a warning")
+"""Option of all commands that take a file of parameters."""
+
+
 def parametrised_robot(arguments: Namespace) -> Robot:
     """Return the robot of the description with the identified parameters, if there are any."""
     robot = described_robot(arguments)
@@ -344,7 +348,7 @@ def parametrised_robot(arguments: Namespace) -> Robot:
         return robot
     from dyn_core.identification.output.parameter_file import load_parameters
 
-    return load_parameters(file).applied_to(robot)
+    return load_parameters(file, force=arguments.force_parameters).applied_to(robot)
 
 
 def robot_of(arguments: Namespace) -> Robot:
@@ -391,7 +395,7 @@ class Command:
         if self.parameters:
             instead = "instead of the masses, inertias, rotors and friction of the description"
             text = f"parameters.yaml that dyn identify has written, {instead}"
-            add_options(parser, ("--parameters", "FILE", text))
+            add_options(parser, ("--parameters", "FILE", text), FORCED)
         if self.terms:
             for name in ("friction", "rotor-inertia"):
                 text = f"with {name.replace('-', ' ')}, or without"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -17,16 +17,16 @@ from dyn_core.algorithms.base_parameters.determination import base_parameters
 from dyn_core.core.arrays import Array
 from dyn_core.core.blas_threads import one_thread
 from dyn_core.core.errors import DynError
-from dyn_core.core.findings import Severity
 from dyn_core.identification.diagnosis.reliability import (
+    Compared,
     cost_of_possible,
     grouped_offsets,
     of_fixed_joints,
     of_standing_held_out,
     reliability_remarks,
-    whiteness,
+    verdict_of,
 )
-from dyn_core.identification.diagnosis.signal_diagnosis import diagnosis
+from dyn_core.identification.diagnosis.signal_diagnosis import whole_diagnosis
 from dyn_core.identification.estimators.estimation import Estimation
 from dyn_core.identification.estimators.identification_settings import (
     IdentificationSettings,
@@ -37,8 +37,8 @@ from dyn_core.identification.estimators.identification_settings import (
     check_length,
     check_signals,
 )
-from dyn_core.identification.estimators.least_squares import own_columns
-from dyn_core.identification.estimators.standard_deviations import essential
+from dyn_core.identification.estimators.least_squares import Solution, own_columns
+from dyn_core.identification.estimators.standard_deviations import essential, whiteness
 from dyn_core.identification.fixed_joints import (
     fixed_positions,
     of_free_joints,
@@ -46,6 +46,7 @@ from dyn_core.identification.fixed_joints import (
     with_fixed_joints,
 )
 from dyn_core.identification.friction.friction_model import FrictionModel
+from dyn_core.identification.friction.friction_selection import cross_validated
 from dyn_core.identification.output.identification_result import Comparison, Inputs, Result, friction_curves
 from dyn_core.identification.output.identified_parameters import (
     Errors,
@@ -57,10 +58,10 @@ from dyn_core.identification.output.identified_urdf import identified_urdf
 from dyn_core.identification.output.parameter_set import (
     ParameterSet,
     Prediction,
+    Reason,
     SetFriction,
     SetMotor,
     SetValue,
-    WrongSignals,
     input_hash,
     kinematics_hash,
     predicted,
@@ -77,7 +78,7 @@ from dyn_core.identification.output.parameter_tables import (
     torque_errors,
 )
 from dyn_core.identification.regressor.base_columns import base_columns, motors_of, unit_of
-from dyn_core.identification.regressor.motion_equations import Equations, at_rest
+from dyn_core.identification.regressor.motion_equations import Equations, at_rest, rigid_torques
 from dyn_core.logs.conditioning.signals import Protocol, Signals, condition
 from dyn_core.logs.log import Log
 from dyn_core.logs.log_reading import read_log
@@ -129,7 +130,7 @@ def _identified(
         check_length(unseen, 2)
     if settings.diagnose:
         progress(IdentifyStage.DIAGNOSIS)
-    findings = diagnosis(equations, (FrictionModel(),) * robot.dof) if settings.diagnose else ()
+    findings = whole_diagnosis(equations, (FrictionModel(),) * robot.dof) if settings.diagnose else ()
     estimation = Estimation(base, settings)
     if settings.friction is None:
         progress(IdentifyStage.FRICTION)
@@ -183,7 +184,15 @@ def _identified(
         + reliability_remarks(base, fitted, models, solution, stood, offsets)
         + of_standing_held_out(robot.coordinate_names, stood_unseen),
         findings,
+        None if unseen is not None else _cross_validated(equations, models, solution, settings.parts),
     )
+
+
+def _cross_validated(
+    equations: Equations, models: Sequence[FrictionModel], solution: Solution, parts: int
+) -> float:
+    load = rigid_torques(equations, solution.x)
+    return cross_validated(equations, models, load, solution.sigma, parts)
 
 
 def _procedure(signals: Signals, settings: IdentificationSettings, equations: int) -> Procedure:
@@ -261,6 +270,8 @@ def _result(
     identified: Identified,
     inputs: Inputs,
 ) -> Result:
+    from dyn_core.check.check_robot import check_robot  # payloads are identified without it
+
     robot = loaded.robot
     identified = _of_measured(identified, signals)
     bare = _parameter_set(robot, identified, protocol, inputs)
@@ -280,14 +291,19 @@ def _result(
         "with_standard_friction": standard_errors.held_out,
         "with_coulomb_friction_at_once": at_once_errors.held_out,
     }
+    description_errors = _errors(parts, expected)
+    compared = Compared(
+        identified.consistent_errors,
+        standard_errors,
+        at_once_errors,
+        description_errors,
+        identified.cross_validated,
+    )
+    verdict = verdict_of(robot, log, identified, compared)
     parameters = replace(
         bare,
         descriptions=(robot.description_hash, hashlib.sha256(urdf.text.encode()).hexdigest()),
-        wrong=tuple(
-            WrongSignals(finding.code, f"{finding.element}: {finding.message}")
-            for finding in identified.findings
-            if finding.severity is Severity.ERROR
-        ),
+        reasons=tuple(Reason(one.code, f"{one.element}: {one.message}") for one in verdict.reasons),
         errors={name: None if error is None else error.relative for name, error in held_out_errors.items()},
     )
     grouped, no_effect = _grouping(with_fixed_joints(robot, identified.fixed))
@@ -302,12 +318,15 @@ def _result(
         urdf,
         standard_errors,
         at_once_errors,
-        _errors(parts, expected),
+        description_errors,
         _comparison(parts[-1], torques[-1], is_held_out=len(parts) == 2),
         friction_curves(robot, parameters, fitted, torques[0].load),
         grouped,
         no_effect,
         inputs,
+        verdict,
+        check_robot(sharp),
+        frozenset(finding.code for finding in check_robot(robot)),
     )
 
 

@@ -101,7 +101,8 @@ class ParameterInterface:
     def _on_set_parameters(
         self, request: SetDynamicParameters.Request, response: Any
     ) -> SetDynamicParameters.Response:
-        return self._respond(response, request.blend_time, partial(self._set_parameters, request.parameters))
+        change = partial(self._set_parameters, request.parameters, force=request.force)
+        return self._respond(response, request.blend_time, change)
 
     def _on_payload(self, message: Payload) -> None:
         self._try("payload", "~/payload", partial(self._set_payload, message))
@@ -117,8 +118,13 @@ class ParameterInterface:
             self._node.get_logger().warning(str(Notice("payload-untold", link=payload.link)))
         return f"link '{payload.link}' holds {payload.mass:g} kg, blended over {duration:g} s"
 
-    def _set_parameters(self, message: DynamicParameters, duration: float) -> str:
+    def _set_parameters(self, message: DynamicParameters, duration: float, *, force: bool = False) -> str:
         live = self._present()
+        if message.verdict:
+            if not force:
+                raise DynError("verdict-do-not-use", cause=message.verdict[0])
+            forced = Notice("parameters-forced", cause=message.verdict[0])
+            self._node.get_logger().warning(one_line(str(forced)))
         values = parameters_of(message, live.fitting.robot)
         live.change(live.fitting.with_parameters(values), self._steady(), duration)
         return f"{len(values)} dynamic parameters set, blended over {duration:g} s"

@@ -26,7 +26,7 @@ from dyn_core.identification.estimators.identification_settings import (
 )
 from dyn_core.identification.estimators.physical_consistency import is_possible
 from dyn_core.identification.friction.friction_model import FrictionModel
-from dyn_core.identification.output.identification_result import Result
+from dyn_core.identification.output.identification_result import Result, told
 from dyn_core.identification.output.result_directory import write_result
 from dyn_core.identification.pipeline import make_result
 from dyn_core.robot.dynamic_parameters import INERTIAL
@@ -158,10 +158,11 @@ def outcome(result: Result) -> dict[str, Any]:
         "condition_number": found.condition,
         "training_error": errors.fitted.relative,
         "validation_error": math.nan if errors.held_out is None else errors.held_out.relative,
+        "verdict": [str(reason) for reason in result.verdict.reasons],
         "joint_name": list(found.joint_names),
         "joint_validation_error": [] if errors.held_out is None else list(errors.held_out.by_joint),
         "warnings": [
-            *(str(finding) for finding in (*found.findings, *result.log.findings)),
+            *map(str, told(result)),
             *map(str, (*found.remarks, *result.urdf.remarks)),
         ],
     }

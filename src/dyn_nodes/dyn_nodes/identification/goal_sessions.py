@@ -13,7 +13,7 @@ from dyn_core import DynError
 from dyn_core.control.trajectories.trajectory_planning import TrajectoryPoints
 from dyn_msgs.action import Identify, RunTrajectory
 from dyn_msgs.msg import IdentificationProgress, IdentificationResult
-from dyn_nodes.common.data_checks import Problem, one_line
+from dyn_nodes.common.data_checks import Notice, Problem, one_line
 from dyn_nodes.common.lifecycle.deferred_response import Goal
 from dyn_nodes.common.messages.motion_message import points_of
 from dyn_nodes.identification.computation_requests import Estimate, Excite, Stage
@@ -111,7 +111,7 @@ class IdentifySession(Session):
         return Identify.Result(
             success=problem is None,
             message="" if problem is None else one_line(str(problem)),
-            result=self._outcome if problem is None else IdentificationResult(),
+            result=self._outcome,
         )
 
     def check_sample(self, sample: JointSample) -> None:
@@ -136,4 +136,5 @@ class IdentifySession(Session):
         stamp = self._around.stamps.stamp_at(self._around.stamps.now)
         self._outcome = result_message(self._known.robot, result, stamp, str(self._directory))
         self._publish(self._outcome)
-        self.end()
+        verdict = self._outcome.parameters.verdict
+        self.end(Notice("verdict-do-not-use", cause=verdict[0]) if verdict else None)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,6 +22,7 @@ from dyn_nodes.common.data_checks import Notice, Problem, one_line
 from dyn_nodes.common.lifecycle.deferred_response import DeferredResponse, DeferredService
 from dyn_nodes.common.lifecycle.managed_node import sleeping_timer
 from dyn_nodes.common.lifecycle.robot_node import RobotNode
+from dyn_nodes.common.lifecycle.robot_source import caught_warnings
 from dyn_nodes.common.lifecycle.worker import Worker
 from dyn_nodes.common.messages.parameter_message import blend_time_of
 from dyn_nodes.identification.computation_requests import possible_bodies
@@ -34,14 +35,19 @@ def result_message(
     """Return the message of a result of `Estimate`."""
     fields = dict(result)
     names, values, deviations = (fields.pop(key) for key in ("name", "value", "standard_deviation"))
-    parameters = parameter_message(robot, names, values, deviations, stamp)
+    parameters = parameter_message(robot, names, values, deviations, stamp, fields.pop("verdict"))
     return IdentificationResult(parameters=parameters, directory=directory, **fields)
 
 
 def parameter_message(
-    robot: Robot, names: list[str], values: list[float], deviations: list[float], stamp: Time
+    robot: Robot,
+    names: list[str],
+    values: list[float],
+    deviations: list[float],
+    stamp: Time,
+    verdict: Sequence[str] = (),
 ) -> DynamicParameters:
-    """Return values of parameters of a robot with their standard deviations."""
+    """Return values of parameters of a robot with their standard deviations, and the verdict on them."""
     return DynamicParameters(
         header=Header(stamp=stamp),
         robot_name=robot.name,
@@ -49,6 +55,7 @@ def parameter_message(
         name=names,
         value=values,
         standard_deviation=deviations,
+        verdict=list(verdict),
     )
 
 
@@ -66,6 +73,7 @@ class _Application:
     deferred: DeferredResponse
     make: Make
     blend_time: float
+    force: bool = False
     call: Future | None = None
 
 
@@ -104,7 +112,7 @@ class Handover:
         except DynError as problem:
             _respond(deferred, False, problem)
             return
-        self._doing = _Application(deferred, make, blend_time)
+        self._doing = _Application(deferred, make, blend_time, request.force)
         self._late.reset()
         self._worker.ask(self._doing)
 
@@ -136,9 +144,16 @@ class Handover:
         if robot is None or robot.description_hash != parameters.description_hash:
             self._end(False, Notice("robot-replaced-meanwhile"))
             return
+        if parameters.verdict:
+            if not application.force:
+                self._end(False, Notice("verdict-do-not-use", cause=parameters.verdict[0]))
+                return
+            forced = Notice("parameters-forced", cause=parameters.verdict[0])
+            self._node.get_logger().warning(one_line(str(forced)))
         blend = round(1e9 * application.blend_time)
+        blend_time = Duration(sec=blend // 10**9, nanosec=blend % 10**9)
         request = SetDynamicParameters.Request(
-            parameters=parameters, blend_time=Duration(sec=blend // 10**9, nanosec=blend % 10**9)
+            parameters=parameters, blend_time=blend_time, force=application.force
         )
 
         def answered(future: Future) -> None:
@@ -228,7 +243,9 @@ def _of_online(knowledge: Knowledge, stamp: Time) -> DynamicParameters:
 
 
 def _of_file(robot: Robot, path: str, stamp: Time, impossible: bool) -> DynamicParameters:
-    found = load_parameters(path)
+    # What speaks against them is in the message, and refuses them without force.
+    with caught_warnings():
+        found = load_parameters(path, force=True)
     found.applied_to(robot)
     values: Mapping[str, float] = found.values
     if not impossible and not possible_bodies(robot, values, is_nearly_possible):
@@ -236,4 +253,5 @@ def _of_file(robot: Robot, path: str, stamp: Time, impossible: bool) -> DynamicP
     names = list(robot.parameter_names)
     spreads = (found.deviations[name] for name in names)
     deviations = [math.inf if spread is None else spread for spread in spreads]
-    return parameter_message(robot, names, [values[name] for name in names], deviations, stamp)
+    verdict = [reason.text for reason in found.reasons]
+    return parameter_message(robot, names, [values[name] for name in names], deviations, stamp, verdict)

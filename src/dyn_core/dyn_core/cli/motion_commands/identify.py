@@ -17,7 +17,7 @@ from dyn_core.cli.motion_commands.log import (
 )
 from dyn_core.cli.options import Command, Once, add_options, file_path, loading, number, source_of, standing
 from dyn_core.core.errors import DynError
-from dyn_core.core.findings import Finding, Severity
+from dyn_core.core.findings import Finding
 from dyn_core.identification.estimators.identification_settings import (
     ESTIMATORS,
     IN_SHORT,
@@ -25,13 +25,14 @@ from dyn_core.identification.estimators.identification_settings import (
     IdentificationSettings,
 )
 from dyn_core.identification.friction.friction_model import FrictionModel
-from dyn_core.identification.output.identification_result import FILES, Result, finite, result_entries
+from dyn_core.identification.output.identification_result import FILES, Result, finite, result_entries, told
 from dyn_core.identification.output.result_directory import check_place, write_result
 from dyn_core.identification.pipeline import make_result
 from dyn_core.robot.robot import Robot
 from dyn_core.robot.robot_files import read_robot
 
 MARK = "dyn identify"
+DO_NOT_USE = "verdict: do not use these parameters, for the errors above; nothing loads them without force"
 FRICTIONS = {
     "auto": "chosen by cross-validation within the fitted part (default)",
     "unloaded": "the same, without terms that depend on the load",
@@ -68,7 +69,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def identify(arguments: Namespace) -> Output:
-    """Identify, write the files, and return a summary; the exit code is 1 where signals are wrong."""
+    """Identify, write the files, and return a summary; the exit code is 1 for a verdict against them."""
     target = check_place(arguments.out, FILES, MARK, force=arguments.force)
     with ProgressBar(arguments.quiet) as stages:
         options = loading(arguments)
@@ -87,10 +88,10 @@ def identify(arguments: Namespace) -> Output:
         )
         stages("writing the report")
         write_result(result, target)
-    wrong = any(finding.severity is Severity.ERROR for finding in result.identified.findings)
+    code = 0 if result.verdict.is_usable else 1
     if arguments.json:
-        return Output(finite(_summary(result, target, stages.elapsed)), int(wrong))
-    return Output("" if arguments.quiet else _parts(result, arguments.out, stages.elapsed), int(wrong))
+        return Output(finite(_summary(result, target, stages.elapsed)), code)
+    return Output("" if arguments.quiet else _parts(result, arguments.out, stages.elapsed), code)
 
 
 def _settings(arguments: Namespace, robot: Robot) -> IdentificationSettings:
@@ -127,17 +128,18 @@ def _parts(result: Result, out: str, duration: float) -> list[str | Table | Find
     errors = {name: getattr(both, which) for name, both in columns.items()}
     joints = {name: i for i, name in enumerate(identified.joint_names) if name not in identified.fixed}
     return [
-        *identified.findings,
-        *result.log.findings,
+        *told(result),
         *(f"remark: {remark}" for remark in identified.remarks),
         *torque_error_table(errors, joints, result.signals.train if comparison.is_held_out else None),
+        *(() if result.verdict.is_usable else (DO_NOT_USE,)),
         f"{', '.join(FILES)} are in {out} ({duration:.1f} s)",
     ]
 
 
 def _summary(result: Result, target: Path, duration: float) -> dict[str, object]:
     entries = result_entries(result)
-    kept = ("robot", "held_out", "fitted", "protocol", "condition", "remarks", "findings", "log_findings")
+    of_result = ("robot", "held_out", "fitted", "protocol", "condition", "remarks")
+    kept = (*of_result, "verdict", "findings", "check", "log_findings")
     return {
         "files": {name: str(target / name) for name in FILES},
         **{key: entries[key] for key in kept},
@@ -148,7 +150,8 @@ def _summary(result: Result, target: Path, duration: float) -> dict[str, object]
 COMMAND = Command(
     description="Identify masses, inertias, rotors and friction of a robot from a log of its motion and "
     "efforts, and write a file of parameters for dyn and the nodes, an identified URDF, a report, and "
-    "data for machines; exit code 1 where signals are wrong, such as an effort of the wrong sign.",
+    "data for machines; exit code 1 where the verdict is not to use the parameters, such as for an effort "
+    "of the wrong sign, or a result that is worse than the description.",
     run=identify,
     add_arguments=add_arguments,
 )

@@ -16,6 +16,7 @@ from dyn_core.cli.motion_commands.log import (
     torque_error_table,
 )
 from dyn_core.cli.options import (
+    FORCED,
     Command,
     Once,
     add_options,
@@ -49,6 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parameters = "parameters.yaml that dyn identify has written for the arm without the payload"
     arm = parser.add_mutually_exclusive_group(required=True)
     add_options(arm, ("--unloaded", "LOG", unloaded), ("--parameters", "FILE", parameters), action=Once)
+    add_options(parser, FORCED)
     unloaded_map = "map of the unloaded log (default: that of --map)"
     add_options(parser, ("--unloaded-map", "FILE", unloaded_map), action=Once)
     add_options(
@@ -69,7 +71,7 @@ def payload(arguments: Namespace) -> Output:
     refuse_springs(robot, "identification")
     known = None
     if arguments.parameters is not None:
-        known = load_parameters(arguments.parameters)
+        known = load_parameters(arguments.parameters, force=arguments.force_parameters)
         known.applied_to(robot)
     protocol = protocol_of(arguments, None if known is None else known.protocol)
     if robot.link_frame(arguments.link).body == 0:  # before a long log is read

@@ -18,6 +18,7 @@ from dyn_core.cli.motion_commands.log import (
     protocol_of,
 )
 from dyn_core.cli.options import (
+    FORCED,
     Command,
     add_options,
     described_robot,
@@ -64,7 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         required=True,
     )
     add_log_options(parser)
-    add_options(parser, ("--quiet", "", "print nothing but errors"))
+    add_options(parser, FORCED, ("--quiet", "", "print nothing but errors"))
     add_signal_options(parser, train=False)
 
 
@@ -73,7 +74,7 @@ def predict(arguments: Namespace) -> Output:
     refuse_replacement(arguments.out, arguments, ("parameters", "log", "map", "robot", "side_file"))
     robot = standing(described_robot(arguments), arguments)
     refuse_springs(robot, "a prediction along a log")
-    parameters = load_parameters(arguments.parameters)
+    parameters = load_parameters(arguments.parameters, force=arguments.force_parameters)
     parameters.applied_to(robot)
     protocol = protocol_of(arguments, parameters.protocol)
     with ProgressBar(arguments.quiet) as stages:

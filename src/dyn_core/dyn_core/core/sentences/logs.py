@@ -49,8 +49,9 @@ SENTENCES = {
     "directory-without-bag": "the directory has no {metadata}, .mcap or .db3 files: give a log, or the directory of a bag",
     "drives-uncoupled": "coupled drives of {joints:names} converted to joints",
     "effort-array-empty": "tau has no effort of any joint: give the measured efforts",
-    "effort-clipped": "its effort is clipped at {effort:.4g} {unit}: {count} samples in {stretches} flat stretches. Move slower, or leave them out.",
-    "effort-clipped-at-limit": "its effort is clipped at {effort:.4g} {unit}, the limit of the robot: {count} samples in {stretches} flat stretches. Move slower, or leave them out.",
+    "effort-at-limit": "its effort is within 2 % of its limit of {limit:.4g} {unit} in {share:.2%} of the samples: the drive may saturate. Move slower.",
+    "effort-clipped": "its effort is clipped at {effort:.4g} {unit}: {share:.2%} of the samples ({count}) in {stretches} flat stretches. Move slower, or leave them out.",
+    "effort-clipped-at-limit": "its effort is clipped at {effort:.4g} {unit}, the limit of the robot: {share:.2%} of the samples ({count}) in {stretches} flat stretches. Move slower, or leave them out.",
     "effort-commanded": "the log has no measured effort: the commanded effort is used instead",
     "effort-constant": "its effort never changes, which a real sensor would not report: it is left out",
     "effort-gain-missing": "joint '{joint:text40}': its {quantity} is in {unit}: give a map with a gain: {gain}",
@@ -225,5 +226,6 @@ SENTENCES = {
     "values-bridged": "{count} values are missing or not finite, for at most {longest_ms:.3g} ms: they are replaced by cubic interpolation",
     "velocities-incomplete": "some velocities are missing: measured velocities are not used",
     "velocity-in-degrees": "its velocity is {factor:short} times the derivative of its position: it is in deg/s: check units, ratio and sign",
+    "velocity-at-limit": "its speed is within 2 % of its limit of {limit:.4g} {unit} in {share:.2%} of the samples",
     "velocity-unlike-positions": "its velocity is {factor:short} times the derivative of its position: check units, ratio and sign",
 }

@@ -1,24 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reliability of an identification: conditioning, standing joints, offsets, white residuals."""
+"""Reliability of an identification: conditioning, standing joints, offsets, and the verdict on it."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from dyn_core.algorithms.base_parameters.independent_columns import dependent_columns
-from dyn_core.core.arrays import Array, BoolArray
+from dyn_core.core.arrays import Array
+from dyn_core.core.findings import Finding, Severity
 from dyn_core.core.messages import Message
 from dyn_core.identification.estimators.described_parameters import expected_bodies, without_motor
 from dyn_core.identification.estimators.least_squares import Solution
+from dyn_core.identification.estimators.physical_consistency import is_nearly_possible, pseudo_inertia
 from dyn_core.identification.friction.friction_model import FrictionModel
+from dyn_core.identification.output.identified_parameters import Errors, Identified, TorqueError, Verdict
 from dyn_core.identification.regressor.base_columns import BaseColumns, some_states
 from dyn_core.identification.regressor.motion_equations import moving
-from dyn_core.logs.conditioning.sample_rate import Decimation
 from dyn_core.logs.conditioning.signals import Signals
+from dyn_core.logs.log import Log
+from dyn_core.logs.repair.plausibility import at_limit
 from dyn_core.robot.dynamic_parameters import INERTIAL, PER_JOINT
 from dyn_core.robot.robot import Robot
 
@@ -161,69 +165,173 @@ def reliability_remarks(
     return tuple(found)
 
 
-# Whiteness of residuals behind the filter of both sides
+# The verdict: whether parameters may be used on a robot, and why not
 #
-# The filter correlates even white noise, by known weights. So the best linear prediction of each residual
-# from those before it, for such noise, is subtracted first (Yule and Walker). The rest is white if the model
-# explains all but white noise, which is tested (Ljung, Box 1978).
-
-ORDER = 40  # number of residuals for the prediction; the filter has a memory of 12
-LAGS = 20  # lags of the test
-FEWEST = 5 * LAGS  # least number of residuals for the test
+# It is made here alone, for the command, the node, the report and the files. What was found wrong with the
+# signals counts first. Then the parameters are compared with the description on data that no fit has seen,
+# and their bodies with bodies that can be built.
 
 
-def whiteness(
-    errors: Array, used: BoolArray, decimation: Decimation, segments: Sequence[tuple[int, int]]
-) -> Array:
-    """Return the probability that independent residuals look less independent, of each joint, (n,).
+@dataclass(frozen=True)
+class Compared:
+    """Torque errors of the parameters in the forms in which they are used, and of the description."""
 
-    `errors` are the residuals of all equations, (N, n), `used` marks those that exist, (N, n), and `segments`
-    are stretches of equations without gaps, as (first, end). NaN for too few residuals.
+    friction_models: Errors  # with the friction that was chosen
+    standard: Errors  # with viscous and Coulomb friction and offset alone
+    at_once: Errors  # the same with a sharp sign of Coulomb friction
+    description: Errors
+    # of least squares in cross-validation, where nothing was held out
+    cross_validated: float | None = None
+
+
+def verdict_of(robot: Robot, log: Log, identified: Identified, errors: Compared) -> Verdict:
+    """Return the verdict on parameters that were identified from a log; `robot` is the description."""
+    of_signals = [one for one in identified.findings if one.severity is Severity.ERROR]
+    found = [*of_signals, *_of_efforts(robot, log)]
+    consequences = [*_of_errors(errors), *_of_bodies(robot, identified, errors)]
+    reasons = [one for one in consequences if one.severity is Severity.ERROR]
+    if found:  # what is wrong explains all but that the description is better
+        reasons = [*found, *(one for one in reasons if one.code == WORSE_CODE)]
+    doubts = [one for one in consequences if one.severity is Severity.WARNING]
+    return Verdict(tuple(reasons), (*doubts, *_warnings(identified, errors)))
+
+
+def _error(kind: str, names: Sequence[str], message: Message) -> Finding:
+    return Finding(Severity.ERROR, kind, tuple(names), message)
+
+
+def _warning(kind: str, names: Sequence[str], message: Message) -> Finding:
+    return Finding(Severity.WARNING, kind, tuple(names), message)
+
+
+# Efforts at the limits of the drives, where the motion is not the one that was asked for
+
+MOST_AT_LIMIT = 0.05  # part of the samples of a joint
+
+
+def _of_efforts(robot: Robot, log: Log) -> Iterator[Finding]:
+    for k, joint in enumerate(log.joint_names):
+        limits = robot.limits.get(joint)
+        found = at_limit(log.tau[:, k], limits.effort) if limits and log.has_effort[k] else None
+        if found is not None and found.share > MOST_AT_LIMIT:
+            unit = "N" if log.units[k] == "m" else "N m"
+            message = Message("efforts-at-limits", share=found.share, limit=found.limit, unit=unit)
+            yield _error("joint", (joint,), message)
+
+
+# Errors on data that no fit has seen
+
+WORSE_CODE = "result-worse-than-description"
+WORSE, NEGLIGIBLE = 0.01, 1e-3  # growth of the error that is chance: relative, and in parts of the torque
+UNEXPLAINED = 0.5  # relative error from which parameters explain too little
+FAR, CLEAR = 4.0, 0.1  # ratio of the errors on the two parts of the log, and their least difference
+
+
+def _of_errors(errors: Compared) -> Iterator[Finding]:
+    fitted, held_out, before = _shown(errors)
+    if before is not None and held_out > before * (1.0 + WORSE) + NEGLIGIBLE:
+        message = Message(WORSE_CODE, error=held_out, description=before)
+        yield _error("robot", (), message)
+    if held_out > UNEXPLAINED:
+        yield _error("robot", (), Message("torques-unexplained", error=held_out))
+    low, high = sorted((fitted, held_out))
+    if high > FAR * low and high - low > CLEAR:
+        code = "held-out-error-far-above" if held_out > fitted else "fitted-error-far-above"
+        yield _error("robot", (), Message(code, fitted=fitted, held_out=held_out))
+
+
+def _shown(errors: Compared) -> tuple[float, float, float | None]:
+    """Return the errors on the fitted part, on unseen data, and that of the description there.
+
+    Of the forms in which parameters are used the worst counts. NaN, where no joint has efforts, is 0.
     """
-    predicts = _prediction(decimation)
-    return np.array(
-        [
-            _ljung_box([np.convolve(e, predicts, "valid") for e in _stretches(e, u, segments, len(predicts))])
-            for e, u in zip(errors.T, used.T, strict=True)
-        ]
-    )
+    forms = (errors.friction_models, errors.standard, errors.at_once)
+    fitted = max(one.fitted.relative for one in forms)
+    parts = [one.held_out for one in forms if one.held_out is not None]
+    if parts and errors.description.held_out is not None:
+        return fitted, max(part.relative for part in parts), errors.description.held_out.relative
+    if errors.cross_validated is None:
+        return fitted, fitted, None
+    return fitted, errors.cross_validated, errors.description.fitted.relative
 
 
-def _prediction(decimation: Decimation) -> Array:
-    """Return the factors of residuals, the last one first, that leave their prediction error."""
-    if decimation.factor == 1:
-        return np.ones(1)
-    memory = np.zeros(ORDER + 1)
-    known = decimation.autocorrelation[: ORDER + 1]
-    memory[: len(known)] = known
-    lags = np.abs(np.subtract.outer(np.arange(ORDER), np.arange(ORDER)))
-    return np.concatenate(([1.0], -np.linalg.solve(memory[lags], memory[1:])))
+# Bodies that nobody builds
+#
+# Where a log shows little of a body alone, as of wrists, its parameters are odd although torques are right.
+# So a body counts where it has changed by much of the mass of the whole robot, too, and is a reason only
+# where the torques are not explained far better than by the description.
+
+LEAD, FOAM = 11340.0, 10.0  # kg/m^3
+BETTER = 0.25  # ratio to the error of the description up to which odd bodies are a warning
+MUCH_MASS, MOST_MASS = 0.25, 1.0  # parts of the mass that moves: change of an odd body, and of any body
 
 
-def _stretches(
-    errors: Array, used: BoolArray, segments: Sequence[tuple[int, int]], shortest: int
-) -> list[Array]:
-    """Return the residuals of a joint in stretches without gaps that are long enough."""
-    found = []
-    for first, last in segments:
-        edges = np.flatnonzero(np.diff(used[first:last].astype(int))) + 1
-        for a, b in itertools.pairwise([first, *(first + edges).tolist(), last]):
-            if b - a >= shortest and used[a]:
-                found.append(errors[a:b])
-    return found
+def density(parameters: Array) -> float:
+    """Return the density (kg/m^3) of a solid ellipsoid with ten parameters; NaN without mass.
 
-
-def _ljung_box(stretches: list[Array]) -> float:
-    """Return the probability of a greater sum of squared autocorrelations, for independent residuals."""
-    count = sum(len(stretch) for stretch in stretches)
-    power = sum(float(stretch @ stretch) for stretch in stretches)
-    if count < FEWEST or power == 0.0:
+    That of a solid body of another shape differs by some per cent.
+    """
+    P = pseudo_inertia(parameters)
+    mass = float(P[3, 3])
+    if mass <= 0.0:
         return math.nan
-    Q = 0.0
-    for k in range(1, LAGS + 1):
-        pairs = sum(max(len(stretch) - k, 0) for stretch in stretches)
-        products = sum(float(stretch[k:] @ stretch[:-k]) for stretch in stretches if len(stretch) > k)
-        Q += count * (count + 2.0) * (products / power) ** 2 / max(pairs, 1)
-    # Wilson and Hilferty: the cube root of chi-square is almost normal.
-    z = ((Q / LAGS) ** (1.0 / 3.0) - (1.0 - 2.0 / (9.0 * LAGS))) / math.sqrt(2.0 / (9.0 * LAGS))
-    return 0.5 * math.erfc(z / math.sqrt(2.0))
+    centre = P[:3, 3] / mass
+    squares = np.linalg.eigvalsh(P[:3, :3] / mass - np.outer(centre, centre))
+    volume = 4.0 / 3.0 * math.pi * math.sqrt(float(np.prod(5.0 * np.maximum(squares, 0.0))))
+    return mass / volume if volume > 0.0 else math.inf
+
+
+def _of_bodies(robot: Robot, identified: Identified, errors: Compared) -> Iterator[Finding]:
+    """Yield findings about bodies that are not possible, or that cannot be built."""
+    _, unseen, described = _shown(errors)
+    far_better = described is not None and unseen < BETTER * described
+    found_as = _warning if far_better else _error
+    before = np.reshape(robot.parameters, (-1, PER_JOINT))[:, : len(INERTIAL)]
+    after = np.reshape([one.value for one in identified.standard], (-1, PER_JOINT))[:, : len(INERTIAL)]
+    whole = float(np.abs(before[:, 9]).sum())
+    for joint, old, new in zip(robot.joints, before, after, strict=True):
+        if not is_nearly_possible(new):
+            yield _error("joint", (joint.name,), Message("body-impossible"))
+            continue
+        found, change = density(new), abs(float(new[9] - old[9]))
+        values = {"mass": float(new[9]), "before": float(old[9]), "density": found}
+        if not whole > 0.0 or change < MUCH_MASS * whole:
+            continue
+        if found > LEAD or found < FOAM:
+            code = "body-too-dense" if found > LEAD else "body-too-light"
+            yield found_as("joint", (joint.name,), Message(code, **values))
+        elif change > MOST_MASS * whole:
+            yield found_as("joint", (joint.name,), Message("body-changed", **values, whole=whole))
+
+
+# What limits the use of parameters that may be used
+
+OVERFITTED = 1.8  # ratio of held-out and fitted error from which the fit is not reliable
+COSTLY = 0.002  # part of the torque that physical consistency may cost
+POOR = 0.25  # error of a joint that is reported
+OF_NODES = 1.1  # ratio of the error with the friction of the nodes that is reported
+
+
+def _warnings(identified: Identified, errors: Compared) -> Iterator[Finding]:
+    plain, physical = identified.errors.held_out, identified.consistent_errors.held_out
+    if plain is None or physical is None:
+        yield _warning("robot", (), Message("nothing-held-out"))
+        return
+    fitted = identified.consistent_errors.fitted.relative
+    ratio = physical.relative / max(fitted, 1e-12)
+    if ratio > OVERFITTED:
+        yield _warning("robot", (), Message("held-out-error-larger", ratio=ratio))
+    cost = physical.relative - plain.relative
+    if cost > COSTLY:
+        yield _warning("robot", (), Message("possible-bodies-costly", cost=cost))
+    for joint, error in zip(identified.joint_names, physical.by_joint, strict=True):
+        if error > POOR:
+            yield _warning("joint", (joint,), Message("joint-torque-unexplained", error=error))
+    yield from _of_nodes(identified, errors.standard.held_out, physical)
+
+
+def _of_nodes(identified: Identified, nodes: TorqueError | None, physical: TorqueError) -> Iterator[Finding]:
+    if nodes is not None and nodes.relative > OF_NODES * physical.relative:
+        code = "nodes-error-larger-with-motors" if identified.motors else "nodes-error-larger"
+        message = Message(code, nodes=nodes.relative, identified=physical.relative)
+        yield _warning("robot", (), message)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,11 @@ from dyn_core.core.arrays import Array, BoolArray
 from dyn_core.core.blas_threads import one_thread
 from dyn_core.core.findings import Finding, Severity
 from dyn_core.core.messages import Message
+from dyn_core.identification.diagnosis.described_torques import (
+    described_gains,
+    effort_scale_findings,
+    scaled_findings,
+)
 from dyn_core.identification.diagnosis.signal_hypotheses import (
     Channels,
     Evidence,
@@ -22,12 +28,17 @@ from dyn_core.identification.diagnosis.signal_hypotheses import (
 )
 from dyn_core.identification.diagnosis.wrong_signals import (
     BETTER,
+    CLEAR,
     PERHAPS,
-    effort_scale_findings,
+    currents,
+    currents_finding,
+    gravity_finding,
     miscalibrated,
     miscalibrated_findings,
     mixed_up,
     mixed_up_findings,
+    slipped_findings,
+    without_gravity,
 )
 from dyn_core.identification.estimators.least_squares import factors, weighted
 from dyn_core.identification.estimators.standard_deviations import residual_rows, residuals
@@ -50,83 +61,153 @@ def diagnosis(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[
     return (*effort_scale_findings(equations), *_of_signals(equations, friction))
 
 
+def whole_diagnosis(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[Finding, ...]:
+    """Return the same, and where nothing is wrong by the signals alone, what the description contradicts."""
+    found = diagnosis(equations, friction)
+    if any(one.severity is Severity.ERROR for one in found):
+        return found
+    evidence = Evidence(equations, friction)
+    return (*(slipped_findings(evidence) or found), *scaled_findings(described_gains(evidence)))
+
+
 def _of_signals(equations: Equations, friction: Sequence[FrictionModel]) -> tuple[Finding, ...]:
     """Return the findings from the comparison of the signals."""
     robot, evidence = equations.base.robot, Evidence(equations, friction)
+    described = described_gains(evidence)
+    of_drives = currents(evidence, described)
+    weightless = without_gravity(evidence, described)
     exchanged = mixed_up(evidence)
     calibrated = miscalibrated(evidence, exchanged.score)
-    of_numbers = miscalibrated_findings(robot, calibrated)
+    of_numbers = miscalibrated_findings(robot, calibrated, evidence, described)
+    others = min(exchanged.score - PERHAPS, calibrated.score + CLEAR)
+    if of_drives and of_drives.score < min(others, weightless.score if weightless else math.inf):
+        return (currents_finding(robot, of_drives, described),)
+    if weightless and weightless.score < min(exchanged.score, calibrated.score):
+        return (gravity_finding(weightless, described),)
     if calibrated.score > exchanged.score - PERHAPS:
-        found = mixed_up_findings(robot, evidence, exchanged)
-        if found:
-            return tuple(found)
+        mixed = mixed_up_findings(robot, evidence, exchanged)
+        if mixed:
+            return tuple(mixed)
     late, explained = delay_findings(evidence)
     is_number = bool(of_numbers) and calibrated.gain > explained
     if not (is_number and calibrated.gain > BETTER):
-        cut = saturation_findings(robot, equations.signals.tau, _without_flat_parts(equations, friction))
+        cut = _cut_torques(equations, friction)
         if cut:
             return tuple(cut)
     return tuple(of_numbers if is_number else late)
 
 
-def _without_flat_parts(equations: Equations, friction: Sequence[FrictionModel]) -> Array:
-    """Return torques by a model that was fitted without samples of greatest or least torque."""
+def _cut_torques(equations: Equations, friction: Sequence[FrictionModel]) -> list[Finding]:
+    """Return the findings about saturated torques.
+
+    A model of all samples shows which joints may be cut, a model without their greatest torques which are.
+    """
+    robot, tau = equations.base.robot, equations.signals.tau
+    found = tops(tau)
+    likely = saturated(found, tau, _expected(equations, friction, ()))
+    cut = saturated(likely, tau, _expected(equations, friction, likely)) if likely else []
+    return saturation_findings(robot, cut, tau)
+
+
+def _expected(equations: Equations, friction: Sequence[FrictionModel], without: Sequence[Top]) -> Array:
+    """Return torques by a model that was fitted without some samples of greatest torque."""
     rows = rows_of(equations, friction)
     weights = np.ones((len(rows), rows.dof))
     reach = equations.decimation.reach
-    for joint, _, samples in flat_parts(equations.signals.tau):
-        # A filtered equation is flat if any sample near its middle is.
-        near = np.convolve(samples, np.ones(2 * (reach // 4) + 1), mode="same") > 0.0
-        at = np.searchsorted(equations.signals.time, equations.times)
-        weights[:, joint] *= np.where(near[at], 0.0, 1.0)
+    at = np.searchsorted(equations.signals.time, equations.times)
+    for top in without:
+        # A filtered equation has the torque of the top if any sample near its middle has.
+        near = np.convolve(top.samples, np.ones(2 * (reach // 4) + 1), mode="same") > 0.0
+        weights[:, top.joint] *= np.where(near[at], 0.0, 1.0)
     enough = weights.sum(axis=0) > _FEWEST
     data = factors(rows, weights=np.where(enough, weights, 1.0))
     return model_torques(equations, friction, weighted(data).x)
 
 
-_FEWEST = 100  # least number of equations of a joint for a fit without its flat parts
+_FEWEST = 100  # least number of equations of a joint for a fit without its tops
 
 
 # Torques that stay at a greatest value although the motion needs more: a saturated sensor or drive
 #
-# A quantised torque, or one at rest, is flat too. So the samples are compared with a model that was fitted to
-# the other samples: beyond a limit, the model goes on while the torque stays.
+# A quantised torque, or one at rest, is flat too, and noise hides the edge of a flat top. So the samples are
+# compared with a model that was fitted to the others: beyond the limit, the model goes on while the torque
+# stays, within its noise.
 
 FLAT = 2e-3  # part of the range within which samples are at the greatest value
-FEWEST = 20  # least number of samples at the greatest value
-BEYOND = 0.01  # least excess of the model over the greatest value, as a part of the range
+TOP = 0.998  # quantile of the samples at the greatest value: spikes are beyond
+NOISY = 3.0  # deviations of the noise within which samples are at the greatest value
+PILE = 1.5  # samples at the greatest value, relative to those in as wide a band below it
+FEWEST = 20  # least number of samples beyond the greatest value, by the model
+BEYOND = 0.01  # excess of the model over the greatest value, as a part of the range, that counts
+EXCESS = 0.04  # least mean of that: the Coulomb friction of a joint that carries little is flat, too
 
 
-def flat_parts(tau: Array) -> list[tuple[int, float, BoolArray]]:
-    """Return where unfiltered torques (N, n) stay at an extreme value: joint, value, samples (N,)."""
+class Top(NamedTuple):
+    """Samples at the greatest or least torque of a joint."""
+
+    joint: int
+    limit: float  # the torque, without noise (N m or N)
+    noise: float  # deviation of the noise of a sample
+    samples: BoolArray  # (N,)
+    beyond: int = 0  # number of samples at which a model is beyond it
+    excess: float = 0.0  # by how much, on average
+
+
+def tops(tau: Array) -> list[Top]:
+    """Return the samples at the extreme values of unfiltered torques (N, n), where they pile up."""
     found = []
     for i in range(tau.shape[1]):
         width = FLAT * float(np.ptp(tau[:, i]))
-        for limit in (float(tau[:, i].max()), float(tau[:, i].min())):
-            samples = np.abs(tau[:, i] - limit) <= width
-            if width > 0.0 and np.sum(samples) >= FEWEST:
-                found.append((i, limit, samples))
+        # The second differences of a smooth torque are small: noise is most of them.
+        noise = 1.4826 * float(np.median(np.abs(np.diff(tau[:, i], 2)))) / math.sqrt(6.0)
+        for sign in (1.0, -1.0) if width > 0.0 else ():
+            heights = sign * tau[:, i]
+            flat = heights >= float(heights.max()) - width
+            if np.sum(flat) >= FEWEST:
+                found.append(Top(i, sign * float(heights.max()), 0.0, flat))
+                continue
+            limit = float(np.quantile(heights, TOP)) - (NOISY - 0.5) * noise
+            off = np.abs(heights - limit)
+            near = NOISY * noise
+            if np.sum(off < near) > PILE * np.sum((heights < limit) & (off >= near) & (off < 3.0 * near)):
+                found.append(Top(i, sign * limit, noise, heights >= limit - near - width))
     return found
 
 
-def saturation_findings(robot: Robot, tau: Array, expected: Array) -> list[Finding]:
-    """Return which unfiltered torques `tau` are cut (N m or N), (N, n).
+def saturated(candidates: Sequence[Top], tau: Array, expected: Array) -> list[Top]:
+    """Return the tops at which unfiltered torques `tau` are cut (N m or N), (N, n), with their excess.
 
-    `expected` are those of a model that was fitted without the flat parts.
+    `expected` are those of a model.
     """
     found = []
-    for joint, limit, samples in flat_parts(tau):
-        measured, predicted = tau[:, joint], expected[:, joint]
-        others = measured[~samples] - predicted[~samples]
+    for top in candidates:
+        measured, predicted = tau[:, top.joint], expected[:, top.joint]
+        span, sign = float(np.ptp(measured)), 1.0 if top.limit > np.median(measured) else -1.0
+        beyond = sign * (predicted - top.limit) > BEYOND * span
+        if np.sum(beyond) < FEWEST:
+            continue
+        others = measured[~beyond & ~top.samples] - predicted[~beyond & ~top.samples]
         noise = float(np.sqrt(np.mean(others**2))) if others.size else 0.0
-        beyond = float(np.mean(predicted[samples]) - limit) * (1.0 if limit > np.median(measured) else -1.0)
+        excess = float(np.mean(sign * (predicted[beyond] - top.limit)))
+        off = float(np.sqrt(np.mean((measured[beyond] - top.limit) ** 2)))
         # Of successive samples, about one in ten is independent.
-        doubt = 3.0 * noise / np.sqrt(max(np.sum(samples) / 10.0, 1.0))
-        if beyond > max(BEYOND * float(np.ptp(measured)), doubt):
-            one = robot.independent_joints[joint]
-            count, unit = int(np.sum(samples)), one.effort_unit
-            message = Message("torque-saturated", limit=limit, unit=unit, count=count, excess=beyond)
-            found.append(Finding(Severity.ERROR, "joint", (one.name,), message))
+        doubt = 3.0 * noise / math.sqrt(max(np.sum(beyond) / 10.0, 1.0))
+        stays = off < max(NOISY * top.noise, BEYOND * span)
+        if stays and excess > max(EXCESS * span, doubt):
+            found.append(top._replace(beyond=int(np.sum(beyond)), excess=excess))
+    return found
+
+
+def saturation_findings(robot: Robot, cut: Sequence[Top], tau: Array) -> list[Finding]:
+    """Return the findings about torques that are cut, one for each joint."""
+    found = []
+    for joint in dict.fromkeys(top.joint for top in cut):
+        of_joint = [top for top in cut if top.joint == joint]
+        most, one = max(of_joint, key=lambda top: top.excess), robot.independent_joints[joint]
+        count = sum(top.beyond for top in of_joint)
+        values = {"limit": most.limit, "unit": one.effort_unit, "excess": most.excess, "count": count}
+        message = Message("torque-saturated", **values, share=count / len(tau))
+        found.append(Finding(Severity.ERROR, "joint", (one.name,), message))
     return found
 
 
@@ -143,6 +224,10 @@ CLOSER = 9  # evaluations that refine the delay of a joint near a first guess
 # part of the residuals explained by a delay from which parameters are wrong without it. Stick friction, and
 # torques that are held from sample to sample, look like small delays
 DOMINANT = 0.4
+# a delay (s), or residuals that it causes, relative to the torque, from which parameters are wrong: drives
+# hold their torques for a period
+LONG, HARMFUL = 0.005, 0.02
+CERTAIN = 30.0  # delay of all joints, in deviations, that all joints agree on: friction is not that alike
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +239,7 @@ class Delay:
     by_joint: Array  # of each joint (s), (n,)
     deviations: Array  # their standard deviations (s), (n,)
     gain: float  # part of the residuals that the common delay explains, by the geometric mean over joints
+    left: Array  # residuals of the joints with no delay, relative to their torques, (n,)
 
 
 def delay(equations: Equations, friction: Sequence[FrictionModel]) -> Delay:
@@ -174,7 +260,9 @@ def delay(equations: Equations, friction: Sequence[FrictionModel]) -> Delay:
     scatter = float(np.sum(weights * (found - step) ** 2)) / max(len(found) - 1, 1)
     common = math.sqrt(max(scatter, 1.0) / known)
     gain = 1.0 - float(np.exp(np.mean(np.log(sigmas[-1] / sigmas[0]))))
-    return Delay(shift, common, shift - step + found, spread, gain)
+    torques = np.sqrt(np.mean(np.square(equations.signals.tau), axis=0))
+    left = sigmas[0] / np.where(torques > 0.0, torques, 1.0)
+    return Delay(shift, common, shift - step + found, spread, gain, left)
 
 
 def delay_findings(evidence: Evidence) -> tuple[list[Finding], float]:
@@ -182,13 +270,16 @@ def delay_findings(evidence: Evidence) -> tuple[list[Finding], float]:
     equations = evidence.equations
     found = delay(equations, evidence.friction)
     if _is_significant(found.common, found.deviation):
-        severity = Severity.ERROR if found.gain > DOMINANT else Severity.WARNING
+        sure = found.gain > DOMINANT or abs(found.common) > CERTAIN * found.deviation
+        sure = sure and _is_harmful(found.common, float(np.nanmax(found.left)))
+        severity = Severity.ERROR if sure else Severity.WARNING
         message = _message("torques", found.common, found.deviation)
         gain = -evidence.dof * math.log(max(1.0 - found.gain, 1e-6))
         return [Finding(severity, "robot", (), message)], gain
     names, findings, gain = equations.base.robot.coordinate_names, [], 0.0
     for joint, value, deviation, explained in _of_single_joints(evidence, found):
-        severity = Severity.ERROR if 1.0 - math.exp(-explained) > DOMINANT else Severity.WARNING
+        sure = 1.0 - math.exp(-explained) > DOMINANT and _is_harmful(value, float(found.left[joint]))
+        severity = Severity.ERROR if sure else Severity.WARNING
         findings.append(Finding(severity, "joint", (names[joint],), _message("torque", value, deviation)))
         gain += explained
     return findings, gain
@@ -229,6 +320,10 @@ def _of_single_joints(evidence: Evidence, found: Delay) -> list[tuple[int, float
 
 def _is_significant(value: float, deviation: float, least: float = LEAST) -> bool:
     return abs(value) > max(least, SIGNIFICANT * deviation)
+
+
+def _is_harmful(value: float, left: float) -> bool:
+    return abs(value) >= LONG or left > HARMFUL
 
 
 def _message(what: str, value: float, deviation: float) -> Message:

@@ -8,11 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from dyn_core.core.arrays import Array
 from dyn_core.identification.friction.friction_model import FrictionModel
+from dyn_core.identification.regressor.base_columns import BaseColumns
 from dyn_core.identification.regressor.motion_equations import Equations
 
 # The equations with the torques of all joints as right-hand sides
@@ -128,8 +130,13 @@ def _scaled(normal: Array) -> tuple[Array, Array]:
 # Hypotheses about the signals of a motion, and how well they explain it
 
 DRIVING = 1.4  # misfit of friction that drives a joint
+TURNED = 0.1  # misfit of a turned position: where both explain the signals alike, a torque has the wrong sign
 NEGATIVE = 5.0  # deviations below 0 from which friction shows a wrong sign
 SAMPLES = 1500  # number of samples for a first comparison of hypotheses
+
+
+# what torques have of gravity: all; nothing; all but that of the description
+Gravity = Literal["whole", "absent", "compensated"]
 
 
 @dataclass(frozen=True)
@@ -141,6 +148,7 @@ class Hypothesis:
     positions: tuple[int, ...]  # by joint, the joint whose motion it has
     turns: tuple[float, ...]  # by joint, sign of its position
     zeros: tuple[float, ...]  # by joint, offset of its position after that (rad or m)
+    gravity: Gravity = "whole"
 
     def scaled(self, joint: int, factor: float) -> Hypothesis:
         """Return the hypothesis with the factor of a torque multiplied."""
@@ -213,14 +221,46 @@ def moved(equations: Equations, hypothesis: Hypothesis) -> Equations:
     signals, k = equations.signals, list(hypothesis.positions)
     turns, zeros = np.array(hypothesis.turns), np.array(hypothesis.zeros)
     q, qd, qdd = (values[:, k] * turns for values in (signals.q, signals.qd, signals.qdd))
-    changed = replace(signals, q=q + zeros, qd=qd, qdd=qdd)
-    return Equations(changed, equations.base, stood=equations.stands[:, k])
+    base, tau = equations.base, signals.tau
+    if hypothesis.gravity == "absent":
+        base = weightless(base)
+    elif hypothesis.gravity == "compensated":
+        tau = tau + _at_rest(base, q + zeros) @ described_values(base)
+    changed = replace(signals, q=q + zeros, qd=qd, qdd=qdd, tau=tau)
+    return Equations(changed, base, stood=equations.stands[:, k])
+
+
+def described_values(base: BaseColumns) -> Array:
+    """Return the base parameters of the description."""
+    known = dict(zip(base.robot.parameter_names, base.robot.parameters, strict=True))
+    values: Array = base.matrix @ np.array([known.get(name, 0.0) for name in base.standard_names])
+    return values
+
+
+def _at_rest(base: BaseColumns, q: Array) -> Array:
+    """Return the columns of gravity, (N, n, p)."""
+    still = np.zeros_like(q)
+    return base.columns(np.ascontiguousarray(q), still, still)
+
+
+def weightless(base: BaseColumns) -> BaseColumns:
+    """Return the columns without gravity."""
+    return replace(base, columns=lambda q, qd, qdd: base.columns(q, qd, qdd) - _at_rest(base, q))
+
+
+class Explained(NamedTuple):
+    """A hypothesis, and how well it explains the signals."""
+
+    hypothesis: Hypothesis
+    score: float  # its misfit
+    gain: float = np.inf  # reduction of the misfit from the next simpler hypothesis; infinite for signs
 
 
 def score(seen: Channels, hypothesis: Hypothesis) -> float:
     """Return misfit and penalty of driving friction under a hypothesis; `seen` has its motion."""
     fit = seen.assigned(hypothesis.torques, hypothesis.factors)
-    return fit.misfit + DRIVING * sum(drives(seen, fit))
+    turned = sum(turn < 0.0 for turn in hypothesis.turns)
+    return fit.misfit + DRIVING * sum(drives(seen, fit)) + TURNED * turned
 
 
 def drives(seen: Channels, fit: Assignment) -> list[bool]:

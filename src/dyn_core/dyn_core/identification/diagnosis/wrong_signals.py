@@ -7,23 +7,29 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
-from dyn_core.core.arrays import Array
 from dyn_core.core.findings import Finding, Severity
 from dyn_core.core.messages import Message
+from dyn_core.identification.diagnosis.described_torques import (
+    FEW,
+    MOST,
+    UNLIKE,
+    DescribedGains,
+    is_described,
+    misfit_to_description,
+)
 from dyn_core.identification.diagnosis.signal_hypotheses import (
     Channels,
     Evidence,
+    Explained,
     Hypothesis,
     lowest,
     nothing_wrong,
     score,
     thinned,
 )
-from dyn_core.identification.regressor.motion_equations import Equations
 from dyn_core.robot.joints import Sigma
 from dyn_core.robot.robot import Robot
 
@@ -39,14 +45,6 @@ LIKELY = 4  # number of exchanges, or signs of positions, that are examined clos
 BEAM = 4  # number of sign hypotheses that are kept in each round
 FAR = 3.0  # misfit above the best one from which a sign hypothesis is not continued
 UNLIKELY = 1.0  # misfit above that of no exchange from which an exchange is not examined
-
-
-class Explained(NamedTuple):
-    """A hypothesis, and how well it explains the signals."""
-
-    hypothesis: Hypothesis
-    score: float  # its misfit
-    gain: float = np.inf  # reduction of the misfit from the next simpler hypothesis; infinite for signs
 
 
 def mixed_up(evidence: Evidence) -> Explained:
@@ -216,19 +214,26 @@ def miscalibrated(evidence: Evidence, others: float = math.inf) -> Explained:
     return best
 
 
-def miscalibrated_findings(robot: Robot, found: Explained) -> list[Finding]:
-    """Return the findings of `miscalibrated`."""
+def miscalibrated_findings(
+    robot: Robot,
+    found: Explained,
+    evidence: Evidence | None = None,
+    described: DescribedGains | None = None,
+) -> list[Finding]:
+    """Return the findings of `miscalibrated`; what explains little is sure where the description agrees."""
     findings = []
     gain = math.exp(found.gain / 2.0)
     for i, joint in enumerate(robot.independent_joints):
         factor, zero = found.hypothesis.factors[i], found.hypothesis.zeros[i]
         if abs(math.log(factor)) > OTHER_GAIN:
-            wrong = abs(math.log(factor)) > WRONG_GAIN and found.gain > SURE
+            sure = found.gain > SURE or (described is not None and described.agrees(i, 1.0 / factor))
+            wrong = abs(math.log(factor)) > WRONG_GAIN and sure
             message = Message("torque-gain-wrong", ratio=1.0 / factor, factor=factor, gain=gain)
             findings.append(_finding(joint.name, message, wrong=wrong))
         unit = joint.position_unit
         if abs(zero) > OTHER_ZERO[unit]:
-            wrong = abs(zero) > WRONG_ZERO[unit] and found.gain > SURE
+            sure = found.gain > SURE or (evidence is not None and is_described(evidence, i, zero))
+            wrong = abs(zero) > WRONG_ZERO[unit] and sure
             if unit == "rad":
                 message = Message("revolute-zero-wrong", zero=zero, degrees=math.degrees(zero), gain=gain)
             else:
@@ -304,76 +309,107 @@ def _misfit(seen: Channels, h: Hypothesis) -> float:
     return seen.assigned(h.torques, h.factors).misfit
 
 
-# Torques in another unit than N m, by the limits and masses of the description
+# What drives report in place of torques: efforts without gravity, currents, another gain of all joints
 #
-# One factor of all torques is one of all masses, and no equation disagrees. The description does: its joints
-# have limits, and its masses need torques along the motion.
+# Efforts without gravity fit equations without it, or those with the gravity of the description, if that is
+# what the drive compensates. Currents have a gain for each joint: the equations tell the gains relative to
+# each other, and the description tells all together. One gain of all joints is one of all masses: only the
+# description contradicts it.
 
-# ratio to the torques for the described masses that shows a wrong unit; much lower masses are made up
-FAR_GAIN, LITTLE = 60.0, 1.0 / 200.0
-SUSPICIOUS = 15.0  # ratio, or its reciprocal, that is reported
-OVER = 10.0  # ratio to its limit that no torque of a joint reaches
-# Samples that are enough
-PEAK = 0.99  # quantile of the samples that is compared with the limit, so that spikes do not count
+LITTLE_GRAVITY = 0.5  # part of the described gravity in torques without it
+SWEEPS = 3  # rounds of changing the gain of each joint
 
 
-def effort_scale_findings(equations: Equations) -> list[Finding]:
-    """Return whether unfiltered torques are in another unit than the description."""
-    few = thinned(equations, SAMPLES).signals
-    base = equations.base
-    measured = np.array(equations.measured)
-    known = dict(zip(base.robot.parameter_names, base.robot.parameters, strict=True))
-    described = base.matrix @ np.array([known.get(name, 0.0) for name in base.standard_names])
-    needed = base.columns(few.q, few.qd, few.qdd)[:, measured] @ described
-    scale = _ratio(few.qd[:, measured], few.tau[:, measured], needed)
-    peaks = np.quantile(np.abs(equations.signals.tau), PEAK, axis=0)
-    limits = np.array([joint.limits.effort or math.nan for joint in base.robot.independent_joints])
-    over = np.where(measured & (limits > 0.0), peaks / np.where(limits > 0.0, limits, 1.0), math.nan)
-    return list(_findings(equations, scale, over))
+def without_gravity(evidence: Evidence, described: DescribedGains) -> Explained | None:
+    """Return the better of two hypotheses of torques without gravity; None if they have gravity."""
+    plain = nothing_wrong(evidence.dof)
+    if not abs(described.gravity) < LITTLE_GRAVITY:
+        return None
+    start = score(evidence.as_it_is, plain)
+    absent, compensated = (
+        _scored(evidence, replace(plain, gravity="absent")),
+        _scored(evidence, replace(plain, gravity="compensated")),
+    )
+    # Residuals count relative to the torques that were reported, without the gravity that is added.
+    whole = evidence.of(compensated.hypothesis)
+    powers = [np.diag(seen.torques)[list(evidence.equations.measured)] for seen in (whole, evidence.as_it_is)]
+    known = (powers[0] > 0.0) & (powers[1] > 0.0)
+    added = 0.5 * float(np.log(powers[0][known] / powers[1][known]).sum())
+    found = min(absent, compensated._replace(score=compensated.score + added), key=lambda one: one.score)
+    return found._replace(gain=start - found.score) if found.score < start - PERHAPS else None
 
 
-def _ratio(qd: Array, tau: Array, needed: Array) -> float:
-    """Return the ratio of torques to needed ones, both without friction; NaN if none are needed."""
-    squares = np.zeros((tau.shape[1], 2))
-    for i in range(tau.shape[1]):
-        both = np.column_stack([tau[:, i], needed[:, i]])
-        friction = np.column_stack([qd[:, i], np.sign(qd[:, i]), np.ones(len(qd))])
-        left = both - friction @ np.linalg.lstsq(friction, both, rcond=None)[0]
-        squares[i] = np.sum(left**2, axis=0)
-    # A single joint with another gain is not a matter of units: it is left out if the others disagree.
-    sums = [squares.sum(axis=0), *(np.delete(squares, i, axis=0).sum(axis=0) for i in range(len(squares)))]
-    ratios = [math.sqrt(a / b) for a, b in sums if a > 0.0 and b > 0.0]
-    return min(ratios, key=lambda ratio: abs(math.log(ratio)), default=math.nan)
+def gravity_finding(found: Explained, described: DescribedGains) -> Finding:
+    """Return the finding of `without_gravity`."""
+    message = Message("efforts-without-gravity", gravity=described.gravity, gain=math.exp(found.gain / 2.0))
+    return Finding(Severity.ERROR, "robot", (), message)
 
 
-def _findings(equations: Equations, scale: float, over: Array) -> Iterator[Finding]:
-    names = equations.base.robot.coordinate_names
-    beyond = [name for name, times in zip(names, over.tolist(), strict=True) if times > OVER]
-    limited = np.isfinite(over)
-    within = bool(limited.any()) and not (over[limited] > 1.0).any()
-    all_beyond = bool(limited.any()) and bool(np.all(over[limited] > OVER))
-    too_great = (scale > FAR_GAIN and not within) or (all_beyond and not scale < OVER)
-    if too_great or scale < LITTLE:
-        times = float(np.nanmax(over)) if limited.any() else math.nan
-        by_masses = "torque-unit-wrong-beyond-limits" if beyond else "torque-unit-wrong"
-        code = "torque-unit-wrong-by-limits" if math.isnan(scale) else by_masses
-        suspected = _unit(times if math.isnan(scale) else scale)
-        message = Message(code, scale=scale, times=times, suspected=suspected)
-        yield Finding(Severity.ERROR, "robot", (), message)
-        return
-    if beyond:
-        times = float(np.nanmax(over))
-        message = Message("torques-beyond-limits", times=times, suspected=_unit(times))
-        yield Finding(Severity.WARNING, "joint", tuple(beyond), message)
-    elif scale > SUSPICIOUS or scale < 1.0 / SUSPICIOUS:
-        message = Message("torques-unlike-masses", scale=scale, suspected=_unit(scale))
-        yield Finding(Severity.WARNING, "robot", (), message)
+def currents(evidence: Evidence, described: DescribedGains) -> Explained | None:
+    """Return the factors that make torques of currents; None if the description does not need them."""
+    off = np.abs(np.log(np.maximum(np.abs(described.by_joint), 1e-12))) > UNLIKE
+    if not described.known.any() or np.mean(off[described.known]) < MOST:
+        return None
+    usual = described.of_all
+    gains = np.where(described.known, described.by_joint, usual)
+    if not (gains > 0.0).all():
+        return None
+    plain, seen = nothing_wrong(evidence.dof), evidence.as_it_is
+    start = score(seen, plain)
+    h = replace(plain, factors=tuple((usual / gains).tolist()))
+    for _ in range(SWEEPS):
+        for i in np.flatnonzero(evidence.equations.measured).tolist():
+
+            def misfit(logarithm: float, joint: int = i, before: Hypothesis = h) -> float:
+                return _misfit(seen, before.scaled(joint, math.exp(logarithm)))
+
+            h = h.scaled(i, math.exp(lowest(misfit, -UNLIKE, UNLIKE, CLOSER)))
+    spread = float(np.ptp(np.log(h.factors)))
+    found = Explained(h, score(seen, h))
+    found = found._replace(gain=start - found.score)
+    return found if spread > OTHER_GAIN and found.gain > CLEAR else None
 
 
-def _unit(scale: float) -> Message:
-    """Return the unit that a factor of torques suggests."""
-    if scale > 300.0:
-        return Message("unit-millinewton-metre")
-    if scale > 1.0:
-        return Message("unit-newton-centimetre")
-    return Message("unit-kilonewton-metre" if scale < 1.0 / 300.0 else "unit-ampere")
+def currents_finding(robot: Robot, found: Explained, described: DescribedGains) -> Finding:
+    """Return the finding of `currents`."""
+    gains = 1.0 / np.array(found.hypothesis.factors)
+    gains *= float(np.median((described.by_joint / gains)[described.known]))
+    by_joint = dict(zip(robot.coordinate_names, gains.tolist(), strict=True))
+    shown = tuple(f"{name}: {{gain: {1.0 / gain:.3g}}}" for name, gain in by_joint.items())
+    message = Message("efforts-are-currents", gains=by_joint, shown=shown, gain=math.exp(found.gain / 2.0))
+    return Finding(Severity.ERROR, "robot", (), message)
+
+
+# Zeros that only the description contradicts: bodies behind a joint whose axis is parallel to those beside it
+# can be turned with its zero, and no torque shows it.
+
+CONTRADICTED = 0.5  # least reduction of the misfit to the description by a zero
+
+
+def slipped_findings(evidence: Evidence) -> list[Finding]:
+    """Return the zero of a joint that the description contradicts by far."""
+    few, plain = thinned(evidence.equations, FEW), nothing_wrong(evidence.dof)
+    before = misfit_to_description(evidence, few, plain.zeros)
+
+    def misfit(joint: int, zero: float) -> float:
+        return misfit_to_description(evidence, few, plain.shifted(joint, zero).zeros)
+
+    robot = evidence.equations.base.robot
+    carriers = {joint.antecedent for joint in robot.joints}  # the last joint turns its own body alone
+    inner = [i for i, j in enumerate(robot.coordinates) if j in carriers]
+    tried = [(misfit(i, zero), i, zero) for i in inner for zero in _tried(evidence, i)]
+    least, joint, start = min(tried, default=(before, 0, 0.0))
+    if least > before - CONTRADICTED / 2.0:
+        return []
+    places = sorted({0.0, *_tried(evidence, joint)})
+    k = places.index(start)
+    near = places[max(k - 1, 0)], places[min(k + 1, len(places) - 1)]
+    zero = lowest(lambda value: misfit(joint, value), *near, CLOSER)
+    gain = before - misfit(joint, zero)
+    found = plain.shifted(joint, zero)
+    if gain < CONTRADICTED or abs(zero) < WRONG_ZERO[robot.independent_joints[joint].position_unit]:
+        return []
+    # The signals alone must not contradict it.
+    if score(evidence.of(found), found) > score(evidence.as_it_is, plain):
+        return []
+    return miscalibrated_findings(robot, Explained(found, 0.0, max(gain, 2.0 * SURE)))

@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +17,7 @@ import numpy as np
 from dyn_core.core.arrays import Array, BoolArray
 from dyn_core.identification.estimators.least_squares import Factors, Solution, system
 from dyn_core.identification.friction.friction_selection import Rows
+from dyn_core.logs.conditioning.sample_rate import Decimation
 
 # Standard deviations for correlated residuals
 #
@@ -233,3 +236,71 @@ def essential(solution: Solution, inflation: Array, significant: float = SIGNIFI
             break
         kept[places[worst]] = False
     return kept
+
+
+# Whiteness of residuals behind the filter of both sides
+#
+# The filter correlates even white noise, by known weights. So the best linear prediction of each residual
+# from those before it, for such noise, is subtracted first (Yule and Walker). The rest is white if the model
+# explains all but white noise, which is tested (Ljung, Box 1978).
+
+ORDER = 40  # number of residuals for the prediction; the filter has a memory of 12
+LAGS = 20  # lags of the test
+FEWEST = 5 * LAGS  # least number of residuals for the test
+
+
+def whiteness(
+    errors: Array, used: BoolArray, decimation: Decimation, segments: Sequence[tuple[int, int]]
+) -> Array:
+    """Return the probability that independent residuals look less independent, of each joint, (n,).
+
+    `errors` are the residuals of all equations, (N, n), `used` marks those that exist, (N, n), and `segments`
+    are stretches of equations without gaps, as (first, end). NaN for too few residuals.
+    """
+    predicts = _prediction(decimation)
+    return np.array(
+        [
+            _ljung_box([np.convolve(e, predicts, "valid") for e in _stretches(e, u, segments, len(predicts))])
+            for e, u in zip(errors.T, used.T, strict=True)
+        ]
+    )
+
+
+def _prediction(decimation: Decimation) -> Array:
+    """Return the factors of residuals, the last one first, that leave their prediction error."""
+    if decimation.factor == 1:
+        return np.ones(1)
+    memory = np.zeros(ORDER + 1)
+    known = decimation.autocorrelation[: ORDER + 1]
+    memory[: len(known)] = known
+    lags = np.abs(np.subtract.outer(np.arange(ORDER), np.arange(ORDER)))
+    return np.concatenate(([1.0], -np.linalg.solve(memory[lags], memory[1:])))
+
+
+def _stretches(
+    errors: Array, used: BoolArray, segments: Sequence[tuple[int, int]], shortest: int
+) -> list[Array]:
+    """Return the residuals of a joint in stretches without gaps that are long enough."""
+    found = []
+    for first, last in segments:
+        edges = np.flatnonzero(np.diff(used[first:last].astype(int))) + 1
+        for a, b in itertools.pairwise([first, *(first + edges).tolist(), last]):
+            if b - a >= shortest and used[a]:
+                found.append(errors[a:b])
+    return found
+
+
+def _ljung_box(stretches: list[Array]) -> float:
+    """Return the probability of a greater sum of squared autocorrelations, for independent residuals."""
+    count = sum(len(stretch) for stretch in stretches)
+    power = sum(float(stretch @ stretch) for stretch in stretches)
+    if count < FEWEST or power == 0.0:
+        return math.nan
+    Q = 0.0
+    for k in range(1, LAGS + 1):
+        pairs = sum(max(len(stretch) - k, 0) for stretch in stretches)
+        products = sum(float(stretch[k:] @ stretch[:-k]) for stretch in stretches if len(stretch) > k)
+        Q += count * (count + 2.0) * (products / power) ** 2 / max(pairs, 1)
+    # Wilson and Hilferty: the cube root of chi-square is almost normal.
+    z = ((Q / LAGS) ** (1.0 / 3.0) - (1.0 - 2.0 / (9.0 * LAGS))) / math.sqrt(2.0 / (9.0 * LAGS))
+    return 0.5 * math.erfc(z / math.sqrt(2.0))

@@ -210,6 +210,30 @@ def grams(rows: Rows, parts: int, sigma: Array) -> Grams:
     return Grams(rows.shared, tuple(places), products)
 
 
+def cross_validated(
+    equations: Equations, models: Sequence[FrictionModel], load: Array, sigma: Array, parts: int
+) -> float:
+    """Return the relative torque error of least squares on parts of the time that a fit has not seen.
+
+    `load` is that of `Rows`, `sigma` the deviation of the residuals of each joint (N m or N).
+    """
+    rows = Rows(equations, tuple(model.elements for model in models), load)
+    held = grams(rows, parts, np.where(sigma > 0.0, sigma, 1.0))
+    places = [[*own, -1] for own in rows.columns]
+    size = 1 + max(max(own) for own in rows.columns)
+    whole = np.zeros((parts, size + 1, size + 1))
+    for own, products in zip(places, held.parts, strict=True):
+        whole[np.ix_(range(parts), own, own)] += products
+    left = power = 0.0
+    for b in range(parts):
+        fitted = whole.sum(axis=0) - whole[b]
+        x = np.append(_solved(fitted[:-1, :-1], fitted[:-1, -1:])[:, 0], -1.0)
+        for own, products, s in zip(places, held.parts, sigma.tolist(), strict=True):
+            left += s**2 * float(x[own] @ products[b] @ x[own])
+            power += s**2 * float(products[b, -1, -1])
+    return float(np.sqrt(max(left, 0.0) / power)) if power > 0.0 else 0.0
+
+
 def _others(grams: Grams, models: Sequence[FrictionModel], joint: int) -> Array:
     """Return, by part of the time that is left out, the equations of the other joints."""
     shared = grams.shared

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dyn_core.core.arrays import Array
+from dyn_core.core.findings import Finding, Severity
 from dyn_core.core.messages import message_entries
 from dyn_core.identification.estimators.identification_settings import IN_WORDS, IdentificationSettings
 from dyn_core.identification.friction.friction_model import (
@@ -26,6 +27,7 @@ from dyn_core.identification.output.identified_parameters import (
     IdentifiedParameter,
     JointFriction,
     TorqueError,
+    Verdict,
 )
 from dyn_core.identification.output.identified_urdf import IdentifiedUrdf
 from dyn_core.identification.output.parameter_set import ParameterSet
@@ -91,6 +93,15 @@ class Result:
     grouped: Mapping[str, tuple[str, ...]]  # by standard parameter, the base parameters that contain it
     no_effect: tuple[str, ...]  # standard parameters that no torque depends on
     inputs: Inputs
+    verdict: Verdict
+    check: tuple[Finding, ...]  # findings of `dyn check` about the identified robot
+    known_check: frozenset[str]  # codes of those that are found in the description as well
+
+    @property
+    def new_check(self) -> tuple[Finding, ...]:
+        """Findings about the identified robot that the description does not have, without notes."""
+        worth = (one for one in self.check if one.severity < Severity.NOTE)
+        return tuple(one for one in worth if one.code not in self.known_check)
 
 
 POINTS = 301
@@ -200,9 +211,18 @@ def result_entries(result: Result) -> dict[str, Any]:
         },
         "unseen": {"grouped": result.grouped, "no_effect": result.no_effect},
         "remarks": [message_entries(one) for one in (*identified.remarks, *result.urdf.remarks)],
+        "verdict": result.verdict.entries(),
         "findings": [finding.entries() for finding in identified.findings],
+        "check": [finding.entries() for finding in result.check],
         "log_findings": [finding.entries() for finding in result.log.findings],
     }
+
+
+def told(result: Result) -> tuple[Finding, ...]:
+    """Return what a user should know, for the console, the report and messages: each finding once."""
+    verdict = result.verdict
+    found = (*verdict.reasons, *result.identified.findings, *verdict.warnings)
+    return tuple(dict.fromkeys((*found, *result.new_check, *result.log.findings)))
 
 
 def finite(value: Any) -> Any:

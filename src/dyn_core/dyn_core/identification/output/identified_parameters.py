@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -137,6 +137,8 @@ class Identified:
         procedure: settings and numbers of the identification.
         remarks: limits of the result.
         findings: what is wrong with the signals.
+        cross_validated: relative torque error of least squares in cross-validation, where nothing was held
+            out; else None.
     """
 
     robot_name: str
@@ -159,11 +161,38 @@ class Identified:
     procedure: Procedure
     remarks: tuple[Message, ...]
     findings: tuple[Finding, ...]
+    cross_validated: float | None = None
 
     @property
     def parameters(self) -> Mapping[str, float]:
         """Standard parameters by name, for `Robot.with_parameters` and `Model.set_parameters`."""
         return {parameter.name: parameter.value for parameter in self.standard}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether parameters may be used on a robot.
+
+    Attributes:
+        reasons: what speaks against it; without reasons they may be used.
+        warnings: what limits their use.
+    """
+
+    reasons: tuple[Finding, ...] = ()
+    warnings: tuple[Finding, ...] = ()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the parameters may be used."""
+        return not self.reasons
+
+    def entries(self) -> dict[str, Any]:
+        """Return the verdict as data for JSON."""
+        return {
+            "use": self.is_usable,
+            "reasons": [one.entries() for one in self.reasons],
+            "warnings": [one.entries() for one in self.warnings],
+        }
 
 
 @dataclass(frozen=True, eq=False)

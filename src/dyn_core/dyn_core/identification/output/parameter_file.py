@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from dyn_core.core.errors import ArgumentError, DynError, shortened
+from dyn_core.core.errors import ArgumentError, DynError, ModelWarning, shortened
 from dyn_core.core.text import path_text, read_text
 from dyn_core.identification.friction.friction_model import (
     SYMBOLS,
@@ -24,10 +25,10 @@ from dyn_core.identification.friction.friction_model import (
 from dyn_core.identification.output.parameter_set import (
     NOT_NEGATIVE,
     ParameterSet,
+    Reason,
     SetFriction,
     SetMotor,
     SetValue,
-    WrongSignals,
 )
 from dyn_core.identification.regressor.base_columns import MotorCoupling
 from dyn_core.logs.conditioning.signals import Protocol
@@ -63,7 +64,7 @@ _MOTORS_HEAD = """\
 # of Iam, the Ia of each joint above has its own part, Iam a^2, and of friction what comes nearest.
 """
 
-_WRONG_HEAD = "# What is wrong with the log: while this is here, no robot gets these parameters.\n"
+_VERDICT_HEAD = "# Do not use: why not. While this is here, no robot gets these parameters without force.\n"
 _ERRORS_HEAD = (
     "# Relative torque error |tau - tau_model| / |tau| on the part of the log that no fit has seen.\n"
 )
@@ -104,7 +105,7 @@ def _lines(robot: Robot, parameters: ParameterSet, unseen: Collection[str]) -> I
     protocol = vars(parameters.protocol)
     for head, lines in (
         ("made:", [f"  {key}: {quoted(value)}" for key, value in parameters.made.items()]),
-        (f"{_WRONG_HEAD}wrong_signals:", [_wrong(one) for one in parameters.wrong]),
+        (f"{_VERDICT_HEAD}verdict:", [_reason_line(one) for one in parameters.reasons]),
         (f"{_ERRORS_HEAD}held_out:", _numbers("  ", parameters.errors)),
         (f"{_VELOCITY_HEAD}coulomb_velocity:", _numbers("  ", parameters.coulomb_velocity, quoted)),
         (
@@ -123,9 +124,9 @@ def _numbers(indent: str, values: Mapping[str, float | None], shown: Callable[[s
     return [f"{indent}{shown(key)}: {_number(value)}" for key, value in values.items()]
 
 
-def _wrong(signals: WrongSignals) -> str:
-    text = quoted(signals.text)
-    return f"  - {{code: {signals.code}, text: {text}}}" if signals.code else f"  - {text}"
+def _reason_line(reason: Reason) -> str:
+    text = quoted(reason.text)
+    return f"  - {{code: {reason.code}, text: {text}}}" if reason.code else f"  - {text}"
 
 
 def _motor_lines(motor: SetMotor) -> Iterator[str]:
@@ -177,6 +178,7 @@ _ENTRIES = (
     "format",
     "robot",
     "made",
+    "verdict",
     "wrong_signals",
     "held_out",
     "coulomb_velocity",
@@ -188,18 +190,25 @@ _ENTRIES = (
 _WHOLE = ("order", "half_width", "margin", "decimate")
 
 
-def load_parameters(path: str | os.PathLike[str]) -> ParameterSet:
+def load_parameters(path: str | os.PathLike[str], force: bool = False) -> ParameterSet:
     """Return the dynamic parameters in a file of `dyn identify`.
 
     ``load_parameters(path).applied_to(robot)`` returns a robot with them. Raise DynError if the file cannot
-    be read, is of another kind, is incomplete, or has a number that is not finite.
+    be read, is of another kind, is incomplete, or has a number that is not finite; or if its verdict is that
+    the parameters must not be used. With `force` they are returned all the same, and a ModelWarning says why
+    they should not be used.
     """
     shown = path_text(path)
     text = read_text(path, "parameter", "YAML")
     try:
-        return _set(parse_yaml(text), shown)
+        found = replace(_set(parse_yaml(text), shown), forced=force)
+        found.check_verdict()
     except DynError as error:
         raise error.in_file(shown) from error
+    if found.reasons:
+        cause = found.reasons[0].text
+        warnings.warn(ModelWarning("parameters-forced", file=shown, cause=cause), stacklevel=2)
+    return found
 
 
 def _set(root: Node, source: str) -> ParameterSet:
@@ -242,9 +251,11 @@ def _set(root: Node, source: str) -> ParameterSet:
         },
         motors=tuple(_motor(motor, node) for motor, node in optional("motors")),
         errors={key: _optional(f"held_out, {key}", node) for key, node in optional("held_out")},
-        wrong=tuple(
-            _wrong_signals(node)
-            for node in (items("wrong_signals", given["wrong_signals"]) if "wrong_signals" in given else ())
+        reasons=tuple(
+            _reason(key, node)
+            for key in ("verdict", "wrong_signals")  # the second is of earlier versions
+            if key in given
+            for node in items(key, given[key])
         ),
         source=source,
     )
@@ -261,13 +272,13 @@ def _parts(
     return given
 
 
-def _wrong_signals(node: Node) -> WrongSignals:
-    """Return what is wrong with the signals; files of earlier versions have the text alone."""
+def _reason(owner: str, node: Node) -> Reason:
+    """Return a reason of the verdict; files of earlier versions have the text alone."""
     if isinstance(node, Scalar):
-        return WrongSignals("", yaml_name("wrong_signals", node))
-    given = _parts("wrong_signals", node, ("code", "text"))
-    code, text = (yaml_name(f"wrong_signals, {key}", given[key]) for key in ("code", "text"))
-    return WrongSignals(code, text)
+        return Reason("", yaml_name(owner, node))
+    given = _parts(owner, node, ("code", "text"))
+    code, text = (yaml_name(f"{owner}, {key}", given[key]) for key in ("code", "text"))
+    return Reason(code, text)
 
 
 def _hash(owner: str, node: Node) -> str:

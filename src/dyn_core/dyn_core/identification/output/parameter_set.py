@@ -43,11 +43,11 @@ class SetValue:
     unit: str
 
 
-class WrongSignals(NamedTuple):
-    """A fault of the signals of a log."""
+class Reason(NamedTuple):
+    """A reason why parameters must not be used on a robot."""
 
     code: str  # of the finding; empty if a file does not have it
-    text: str  # the joint and the fault
+    text: str  # the joint and what is wrong
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,8 @@ class ParameterSet:
         motors: motors that move several joints; `standard` contains only the inertia that each joint feels
             alone.
         errors: relative torque errors on held-out data by friction model, where they are known.
-        wrong: faults of the signals of the log; with such faults the parameters must not be used on a robot.
+        reasons: the verdict: why the parameters must not be used on a robot; none where they may be used.
+        forced: whether they are used all the same.
         source: the file that it was read from.
     """
 
@@ -99,7 +100,8 @@ class ParameterSet:
     coulomb_velocity: Mapping[str, float] = field(default_factory=dict)
     motors: tuple[SetMotor, ...] = ()
     errors: Mapping[str, float | None] = field(default_factory=dict)
-    wrong: tuple[WrongSignals, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    forced: bool = False
     source: str = ""
 
     @property
@@ -115,7 +117,7 @@ class ParameterSet:
     def applied_to(self, robot: Robot) -> Robot:
         """Return the robot with these parameters.
 
-        Raise DynError if they are those of another robot, incomplete, or from wrong signals.
+        Raise DynError if they are those of another robot, incomplete, or must not be used.
         """
         try:
             self._check(robot)
@@ -147,6 +149,12 @@ class ParameterSet:
                 standard[f"Ia{j}"] -= motor.values[0].value * a**2
         return KnownArm(standard, self.friction_of(robot)[0], couplings)
 
+    def check_verdict(self) -> None:
+        """Raise DynError if the parameters must not be used, and are not forced."""
+        if self.reasons and not self.forced:
+            codes = [one.code for one in self.reasons]
+            raise DynError("verdict-do-not-use", cause=self.reasons[0].text, codes=codes)
+
     def _check(self, robot: Robot) -> None:
         if robot.name != self.robot_name:
             raise DynError("parameters-other-robot", expected=self.robot_name, given=robot.name)
@@ -166,9 +174,7 @@ class ParameterSet:
         missing = [name for name in robot.parameter_names if name not in values]
         if missing:
             raise DynError("parameters-missing", missing=missing)
-        if self.wrong:
-            codes = [one.code for one in self.wrong]
-            raise DynError("log-signals-wrong", cause=self.wrong[0].text, codes=codes)
+        self.check_verdict()
         for p in self.standard:
             unit = unit_of(p.name, robot)
             if p.unit != unit:

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from dyn_core.core.findings import Severity
 from dyn_core.identification.estimators.identification_settings import IN_WORDS
-from dyn_core.identification.output.identification_result import Result
+from dyn_core.identification.output.identification_result import Result, told
 from dyn_core.identification.output.report_tables import (
     base_rows,
     error_table,
@@ -93,8 +92,6 @@ def _cards(result: Result) -> tuple[tuple[str, str, str], ...]:
 
 # relative torque errors up to which parameters are good, usable, and doubtful
 GOOD, USABLE, POOR = 0.05, 0.10, 0.25
-OVERFITTED = 1.8  # ratio of held-out and fitted error from which the fit is not reliable
-COSTLY = 0.002  # part of the torque that physical consistency may cost
 
 
 def verdict(result: Result) -> str:
@@ -102,10 +99,9 @@ def verdict(result: Result) -> str:
     identified = result.identified
     errors = identified.consistent_errors
     shown = errors.held_out or errors.fitted
-    if any(finding.severity is Severity.ERROR for finding in identified.findings):
+    if not result.verdict.is_usable:
         return (
-            "The signals of this log are wrong, as is said below: do not use these parameters. Mend the log "
-            "or its map, and identify again."
+            "Something is wrong, as is said below: do not use these parameters. Mend it, and identify again."
         )
     part = f"the last {100 * (1 - result.signals.train):.3g} % of the log, which no fit has seen"
     if errors.held_out is None:
@@ -122,14 +118,11 @@ def verdict(result: Result) -> str:
 
 def notices(result: Result) -> list[tuple[str, str]]:
     """Return findings, remarks and comments on the errors, with their severity, the worst first."""
-    findings = sorted(
-        (*result.identified.findings, *result.log.findings), key=lambda finding: finding.severity
-    )
+    findings = sorted(told(result), key=lambda finding: finding.severity)
     items = [
         (str(one.severity), f"{one.element}: {one.message}" if one.names else _sentence(one.message))
         for one in findings
     ]
-    items += [("warning", text) for text in _about_errors(result)]
     remarks = (*result.identified.remarks, *result.urdf.remarks)
     items += [("note", _sentence(str(remark))) for remark in remarks]
     return sorted(items, key=lambda item: ("error", "warning", "note").index(item[0]))
@@ -137,40 +130,6 @@ def notices(result: Result) -> list[tuple[str, str]]:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _about_errors(result: Result) -> Iterator[str]:
-    plain, physical = result.identified.errors, result.identified.consistent_errors
-    if plain.held_out is None or physical.held_out is None:
-        yield "Nothing was held out (train is 1): the errors say nothing of other motions."
-        return
-    ratio = physical.held_out.relative / max(physical.fitted.relative, 1e-12)
-    if ratio > OVERFITTED:
-        yield (
-            f"The error on held-out data is {ratio:.2g} times that on fitted data: the log has too little "
-            "motion for these parameters, or the robot has changed meanwhile. Excite it more."
-        )
-    cost = physical.held_out.relative - plain.held_out.relative
-    if cost > COSTLY:
-        yield (
-            f"Physical consistency costs {100 * cost:.2g} percentage points of torque error. Where it is "
-            "much, more than rigid bodies acts on the robot: springs, cables, a counterweight, a wrong "
-            "unit or ratio of the log."
-        )
-    names = result.identified.joint_names
-    for joint, error in zip(names, physical.held_out.by_joint, strict=True):
-        if error > POOR:
-            yield (
-                f"Joint {joint}: {100 * error:.3g} % of its torque is unexplained. It is small, or hardly "
-                "moved, or its friction changes with temperature: see its plots."
-            )
-    nodes = result.standard_errors.held_out
-    if nodes is not None and nodes.relative > 1.1 * physical.held_out.relative:
-        motors = " and no motors that move several joints" if result.identified.motors else ""
-        yield (
-            f"The nodes know viscous and Coulomb friction and offset alone{motors}, with which the error is "
-            f"{100 * nodes.relative:.3g} % instead of {100 * physical.held_out.relative:.3g} %."
-        )
 
 
 MEASURED, PREDICTED, RESIDUAL, STANDARD = 0, 1, 5, 2  # numbers of their colours

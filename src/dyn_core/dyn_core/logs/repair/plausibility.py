@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,8 @@ STUCK = 0.5
 FEW_LEVELS = 200
 JITTER = 0.05
 """Deviation of the steps, in periods, that is reported."""
+AT_LIMIT, REACHED = 0.02, 0.01
+"""Distance from a limit that reaches it, in parts of the limit; part of the samples that is reported."""
 DEGREES = 180.0 / math.pi
 PASSIVE = "passive position"
 """Quantity of measured positions of passive joints."""
@@ -44,6 +47,7 @@ def suspicious(log: Log, robot: Robot | None) -> Iterator[Finding]:
         yield from _velocities(log)
     if robot is not None:
         yield from _limits(log, robot)
+        yield from _reached(log, robot)
 
 
 def jitter(log: Log) -> tuple[float, float]:
@@ -100,13 +104,50 @@ def _effort(log: Log, k: int, joint: str, robot: Robot | None) -> Iterator[Findi
         at_limit = limit is not None and abs(abs(clipped.level) - limit) < 0.02 * limit
         code = "effort-clipped-at-limit" if at_limit else "effort-clipped"
         level, count, tops = clipped.level, clipped.count, clipped.tops
-        yield _warning(joint, Message(code, effort=level, unit=unit, count=count, stretches=tops))
+        share = count / len(tau)
+        values = {"effort": level, "unit": unit, "count": count, "stretches": tops, "share": share}
+        yield _warning(joint, Message(code, **values))
     a, b = longest_still(tau)
     still, start = float(np.ptp(log.time[a:b])) if b > a else 0.0, float(log.time[a])
     moves = b > a and np.ptp(log.q[a:b, k]) > 0.02 * np.ptp(log.q[:, k])
     if still > STUCK and moves and clipped is None and _jumps_after(tau, a, b):
         effort = float(tau[a])
         yield _warning(joint, Message("effort-stuck", effort=effort, unit=unit, duration=still, time=start))
+
+
+class AtLimit(NamedTuple):
+    """Efforts or speeds at the limit of a joint."""
+
+    limit: float
+    share: float  # part of the samples
+
+
+def at_limit(values: Array, limit: float | None) -> AtLimit | None:
+    """Return how often values of a joint are at its limit; None if they stay below it, or go far beyond.
+
+    What goes far beyond is not held by this limit.
+    """
+    if not limit or limit < 0.0:
+        return None
+    sizes = np.abs(values)
+    near = sizes[sizes >= (1.0 - AT_LIMIT) * limit]
+    if not len(near) or float(np.median(near)) > (1.0 + AT_LIMIT) * limit:
+        return None
+    return AtLimit(limit, len(near) / len(sizes))
+
+
+def _reached(log: Log, robot: Robot) -> Iterator[Finding]:
+    """Report limits of efforts and speeds that a joint has reached for a part of the time."""
+    for k, joint in enumerate(log.joint_names):
+        limits, m = _limit(robot, joint), log.units[k] == "m"
+        efforts = at_limit(log.tau[:, k], limits.effort) if log.has_effort[k] else None
+        if efforts is not None and efforts.share > REACHED and clipping(log.tau[:, k]) is None:
+            yield _warning(joint, Message("effort-at-limit", **efforts._asdict(), unit="N" if m else "N m"))
+        qd = np.gradient(log.q[:, k], log.time) if log.qd is None else log.qd[:, k]
+        speeds = at_limit(qd, limits.velocity)
+        if speeds is not None and speeds.share > REACHED:
+            message = Message("velocity-at-limit", **speeds._asdict(), unit="m/s" if m else "rad/s")
+            yield Finding(Severity.NOTE, "joint", (joint,), message)
 
 
 def _limit(robot: Robot, joint: str) -> Limits:

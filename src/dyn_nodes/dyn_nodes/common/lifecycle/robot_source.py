@@ -84,6 +84,10 @@ class RobotSource:
         """Declare the parameters."""
         given = (declare(node, name, "", text) for name, text in _DESCRIPTIONS.items())
         self._text, self._file, self._side_file, self._dynamic_parameters_file = map(str, given)
+        text = (
+            "Whether dynamic_parameters_file is used although its verdict is 'do not use'; a warning says it."
+        )
+        self._force: bool = declare(node, "force_dynamic_parameters", False, text)
         text = "Acceleration of gravity in the frame of the root link, m/s^2."
         self._gravity: list[float] = list(declare(node, "gravity", [0.0, 0.0, -9.81], text))
         text = "Joints that move; all others are locked. Empty: all of the description."
@@ -133,12 +137,18 @@ class RobotSource:
         velocities: Mapping[str, float] = {}
         origin = ""
         if self._dynamic_parameters_file:
-            parameters = dyn_core.load_parameters(self._dynamic_parameters_file)
+            parameters, given = self._parameters()
+            caught += given
             robot = parameters.applied_to(robot)
             velocities = parameters.coulomb_velocity
             date = parameters.made.get("date", "")
             origin = f"'{parameters.source}'{date and f', made {date}'}"
         return DescribedRobot(robot, None, tuple(str(w.message) for w in caught), velocities, origin)
+
+    def _parameters(self) -> tuple[dyn_core.ParameterSet, list[warnings.WarningMessage]]:
+        """Return the parameters of the file, and the warnings about them."""
+        with caught_warnings() as caught:
+            return dyn_core.load_parameters(self._dynamic_parameters_file, force=self._force), caught
 
 
 @dataclass(frozen=True)
