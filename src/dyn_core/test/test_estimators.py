@@ -13,7 +13,6 @@ from refusals import refused
 from simulated_truth import SIX, arm, exact_motion, excitation, measured, true_values, with_drives
 
 import dyn_core
-from dyn_core.identification.diagnosis.reliability import whiteness
 from dyn_core.identification.estimators import least_squares, standard_deviations
 from dyn_core.identification.estimators.estimation import huber_weights, reweighted, total_least_squares
 from dyn_core.identification.estimators.least_squares import Factors, Solution, factors, ordinary, weighted
@@ -23,6 +22,7 @@ from dyn_core.identification.estimators.standard_deviations import (
     information_rows,
     residual_rows,
     residuals,
+    whiteness,
 )
 from dyn_core.identification.friction.friction_model import FrictionModel
 from dyn_core.identification.friction.friction_selection import Rows

@@ -118,7 +118,6 @@ SENTENCES = {
     "joint-states-late": "no joint states have arrived for {silence:.2f} s, longer than timeout",
     "joint-states-missing": "no joint states of this robot have arrived on the topic joint_states",
     "joint-states-refused": "no good joint states for {silence:.2f} s (the last was rejected: {cause})",
-    "joint-states-slow": "joint states come at {rate:.0f} Hz, and joint_state_rate is {given:g} Hz: the gain margin is less than computed",
     "joint-states-stale": "no good joint states for {silence:.1f} s: the torques of the desired motion continue",
     "joint-states-stopped": "no good joint states for {silence:.2f} s (nothing came)",
     "joint-states-unusable": "the joint states cannot be used: {cause}",

@@ -73,6 +73,7 @@ class DivergenceWatch:
         self._turn, self._turned_at = np.zeros(n), np.full(n, -_LONG_AGO_S)  # its last turn
         self._extreme, self._extreme_at = np.zeros(n), np.full(n, -_LONG_AGO_S)  # its extreme since then
         self._size, self._first, self._count = np.zeros(n), np.zeros(n), np.zeros(n, dtype=int)
+        self._q, self._error = np.zeros(n), np.zeros(n)  # position and error at the last turn
         self._jammed_since, self._lost_since = np.full(n, math.inf), np.full(n, math.inf)
         self._error_then = np.zeros(n)
 
@@ -93,7 +94,7 @@ class DivergenceWatch:
             self.restart()
         self._t = t
         part = np.clip(feedback / self._limits, -1.0, 1.0)
-        found = self._swung(t, part)
+        found = self._swung(t, part, q, error)
         saturated = np.abs(torques) >= SATURATED * self._limits
         if found is None and saturated.any():
             return self._stuck(t, q, qd, error, torques, saturated)
@@ -102,8 +103,11 @@ class DivergenceWatch:
             self._lost_since.fill(math.inf)
         return found
 
-    def _swung(self, t: float, part: Array) -> Notice | None:
-        """Follow the turns of the feedback; return growing swings or a limit cycle."""
+    def _swung(self, t: float, part: Array, q: Array, error: Array) -> Notice | None:
+        """Follow the turns of the feedback; return growing swings or a limit cycle.
+
+        A swing counts where the joint moves at least half as far as its error: otherwise its reference swings.
+        """
         further = np.where(self._up, part > self._extreme, part < self._extreme)
         self._extreme = np.where(further, part, self._extreme)
         self._extreme_at = np.where(further, t, self._extreme_at)
@@ -112,7 +116,8 @@ class DivergenceWatch:
             return None
         size = np.abs(self._extreme - self._turn)
         quick = self._extreme_at - self._turned_at <= LONGEST_SWING_S
-        goes_on = quick & (size >= _KEPT * self._size) & (size >= LEAST_SWING / GROWTH)
+        by_itself = np.abs(q - self._q) >= 0.5 * np.abs(error - self._error)
+        goes_on = quick & by_itself & (size >= _KEPT * self._size) & (size >= LEAST_SWING / GROWTH)
         count = np.where(goes_on, self._count + 1, 0)
         first = np.where(count <= 1, size, self._first)
         self._count = np.where(turned, count, self._count)
@@ -120,6 +125,7 @@ class DivergenceWatch:
         self._size = np.where(turned, size, self._size)
         self._turn = np.where(turned, self._extreme, self._turn)
         self._turned_at = np.where(turned, self._extreme_at, self._turned_at)
+        self._q, self._error = np.where(turned, q, self._q), np.where(turned, error, self._error)
         self._up ^= turned
         self._extreme, self._extreme_at = (
             np.where(turned, part, self._extreme),
