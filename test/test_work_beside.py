@@ -18,9 +18,10 @@ from rcl_interfaces.srv import (
     GetParameterTypes,
     ListParameters,
     SetParameters,
+    SetParametersAtomically,
 )
 from rclpy.serialization import serialize_message
-from robot_files import ROBOTS
+from robot_files import ROBOTS, urdf
 from ros_graph import Graph
 from simulation_client import hosted, overrides
 from std_srvs.srv import Trigger
@@ -130,6 +131,37 @@ def test_an_active_node_answers_requests_while_a_callback_takes_long(name: str, 
         spinning.join()
         node.end()
         node.destroy_node()
+
+
+@pytest.mark.promise("live-tuning")
+def test_parameters_are_changed_by_requests(graph: Graph) -> None:
+    """Each of several by itself, or all together."""
+    process = graph.start("-m", "dyn_nodes.feedforward", "--ros-args", "-p", "mode:=computed_torque")
+    graph.wait_for(lambda: "feedforward" in graph.node.get_node_names())
+    graph.load(urdf("rrp"))
+
+    def given(**values: float) -> list[Parameter]:
+        kind = ParameterType.PARAMETER_DOUBLE
+        return [Parameter(name=n, value=ParameterValue(type=kind, double_value=v)) for n, v in values.items()]
+
+    def present(*names: str) -> list[float]:
+        found = ask(graph, GetParameters, "get_parameters", "feedforward", names=list(names)).values
+        return [value.double_value for value in found]
+
+    parameters = given(natural_frequency=3.0, timeout=1.0, damping=-1.0, blend_time=0.5)
+    results = ask(graph, SetParameters, "set_parameters", "feedforward", parameters=parameters).results
+    assert [result.successful for result in results] == [True, False, False, True]
+    assert all(result.reason for result in results if not result.successful)
+    assert present("natural_frequency", "damping", "blend_time") == [3.0, 1.0, 0.5]
+    for frequency, successful in ((4.0, False), (5.0, True)):
+        parameters = given(natural_frequency=frequency, damping=0.7 if successful else -1.0)
+        asked = {"parameters": parameters}
+        result = ask(
+            graph, SetParametersAtomically, "set_parameters_atomically", "feedforward", **asked
+        ).result
+        assert result.successful is successful
+    assert present("natural_frequency", "damping") == [5.0, 0.7]
+    graph.wait_for(lambda: "changed: natural_frequency = 5.0, damping = 0.7" in process.log)
 
 
 def test_what_changes_the_node_is_done_by_its_executor(graph: Graph, asked: Asked) -> None:

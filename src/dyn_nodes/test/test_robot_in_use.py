@@ -11,8 +11,8 @@ from robot_files import ROBOTS
 
 import dyn_core
 from dyn_nodes.common.lifecycle.robot_source import DescribedRobot
+from dyn_nodes.feedforward.compiled_source import made_source
 from dyn_nodes.feedforward.parameters import FeedforwardSettings
-from dyn_nodes.feedforward.torque_source import made_source
 
 
 @pytest.mark.parametrize(

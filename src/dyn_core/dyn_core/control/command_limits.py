@@ -162,6 +162,10 @@ class EffortLimits:
         limits = [math.inf if effort is None else effort for effort in efforts]
         return EffortLimits(robot.coordinate_names, limits, on_limit)
 
+    def scaled(self, part: float) -> EffortLimits:
+        """Return a part of the limits, above 0 and at most 1."""
+        return self if part == 1.0 else EffortLimits(self.joint_names, part * self.limits, self.on_limit)
+
     def within(self, torques: Array) -> bool:
         """True if torques (N m or N) have the shape (n,), are finite and within their limits; in 0.4 us."""
         return torques.shape == self.limits.shape and all(map(le, map(abs, torques.tolist()), self._bounds))

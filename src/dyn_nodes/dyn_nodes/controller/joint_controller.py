@@ -7,9 +7,11 @@ are on a steady clock (both s).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from dyn_core import compile_model
+from dyn_core import DynError, compile_model
 from dyn_core.control.command_limits import EffortLimits
 from dyn_core.control.laws.inverse_dynamics_control import Terms
 from dyn_core.control.laws.pid import Pid
@@ -25,6 +27,7 @@ from dyn_nodes.common.lifecycle.robot_source import DescribedRobot
 from dyn_nodes.common.messages.motion_message import GivenMotion
 from dyn_nodes.common.torques.desired_motion import DesiredMotion, Kind
 from dyn_nodes.common.torques.feedback_gains import feedback
+from dyn_nodes.common.torques.gain_blend import GainBlend
 from dyn_nodes.common.torques.output_stage import Output
 from dyn_nodes.common.torques.position_checks import check_loops
 from dyn_nodes.common.torques.torque_maker import MadeTorques, TorqueMaker
@@ -44,12 +47,12 @@ class JointController(TorqueMaker):
         """Begin without data; DynError where a setting does not fit the robot."""
         names = robot.coordinate_names
         self.robot = robot
-        self._settings = settings
+        self.settings = settings
         gravity = ("gravity_torques",) if settings.drive.adds_gravity else ()
         # On a base at rest.
         self._model = compile_model(robot.with_fixed_base(), functions=("inverse_dynamics", *gravity))
         self._by_drive = self._model.gravity_torques if gravity else None
-        limits = EffortLimits.of_robot(robot)
+        limits = EffortLimits.of_robot(robot).scaled(settings.smoothing.effort_scale)
         super().__init__(robot, limits, settings.watch, settings.smoothing, settings.loop_condition)
         cutoff = settings.damping_cutoff or None
         self.feedback = feedback(robot, settings.gains, cutoff)
@@ -64,6 +67,7 @@ class JointController(TorqueMaker):
             anti_windup=settings.anti_windup,
             max_gap=settings.watch.timeout,
         )
+        self._gains = GainBlend((self.feedback.kp, self.feedback.ki, self.feedback.kd))
         self._zero = self.stage.zero.total
         self._feedforward_fade = Fade(names)
         self.restart()
@@ -73,6 +77,28 @@ class JointController(TorqueMaker):
         self.stage.take_over(before.stage, now)
         self.fault = before.fault
         return [] if before.desired.kind is Kind.NOTHING else [Notice("motion-of-other-robot")]
+
+    def tuning(self, settings: ControllerSettings, t: float) -> Callable[[float], None]:
+        """Return what uses other values of live parameters; DynError where they cannot be used."""
+        before, made = self.settings, self.feedback
+        if settings.gains != before.gains:
+            made = feedback(self.robot, settings.gains, settings.damping_cutoff or None)
+        if not np.array_equal(made.weighted, self.feedback.weighted):
+            raise DynError("gains-of-other-kind")
+        if settings.drive.adds_gravity != before.drive.adds_gravity:
+            raise DynError("parameter-at-start", parameter="drive_compensates")
+        limits = self.stage.limits
+        if settings.smoothing.effort_scale != before.smoothing.effort_scale:
+            limits = EffortLimits.of_robot(self.robot).scaled(settings.smoothing.effort_scale)
+
+        def tune(now: float) -> None:
+            if made is not self.feedback:
+                self._gains.change((made.kp, made.ki, made.kd), now, settings.watch.ramp_up)
+            self.feedback, self.settings = made, settings
+            self.tune_limits(limits, now)
+            self.desired.tune(self.robot, settings.references)
+
+        return tune
 
     def restart(self) -> None:
         """Forget all motions and wait for data as at the start."""
@@ -109,6 +135,10 @@ class JointController(TorqueMaker):
         if by_drive is not None:
             fed = fed + by_drive  # so that the anti-windup sees what the motor gets
         try:
+            gains = self._gains.at(now)
+            if gains is not None or self._pid.limits is not self.stage.limits.limits:
+                kp, ki, kd = gains or self._gains.target
+                self._pid.tune(kp, ki, kd, self.stage.limits.limits)
             weight = self.feedback.weight(q)
             output = self._pid.update(t, desired.q, q, desired.qd, qd, fed, weight)
         except ValueError as problem:
@@ -194,7 +224,7 @@ class JointController(TorqueMaker):
         self._divergence.restart()
         self._place = q
         self.desired = DesiredMotion(
-            self.robot, self._settings.references, self._settings.watch.timeout, self._desired_guard
+            self.robot, self.settings.references, self.settings.watch.timeout, self._desired_guard
         )
         self._pid.reset()
 
@@ -213,7 +243,7 @@ class JointController(TorqueMaker):
 
     def _fed(self, now: float) -> Array:
         """Return the torques of the feedforward, faded in and out."""
-        settings = self._settings.feedforward
+        settings = self.settings.feedforward
         watch = watched(settings, self._feedforward_watch, now, self._feedforward_at)
         self._feedforward_watch = watch
         if not watch.publishes:
@@ -224,7 +254,7 @@ class JointController(TorqueMaker):
     def _measured(self, now: float) -> Array | None:
         """Return the measured position (rad or m), None where it is unknown at time `now`."""
         at = self.stage.last_good
-        fresh = at is not None and now - at <= self._settings.watch.timeout
+        fresh = at is not None and now - at <= self.settings.watch.timeout
         return self.position if fresh else None
 
 

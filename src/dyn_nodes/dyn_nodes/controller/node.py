@@ -41,7 +41,7 @@ from dyn_nodes.common.torques.output_stage import Output
 from dyn_nodes.common.torques.torque_maker import CheckedTrajectory, Running
 from dyn_nodes.common.torques.torque_node import Publishing, TorqueNode
 from dyn_nodes.controller.joint_controller import JointController, made_controller
-from dyn_nodes.controller.parameters import declare_controller_parameters
+from dyn_nodes.controller.parameters import ControllerSettings, declare_controller_parameters
 
 _FADING = (Status.RAMPING_DOWN, Status.STOPPED)
 
@@ -79,6 +79,10 @@ class Controller(TorqueNode[JointController]):
             raw=True,
         )
         self.subscribe(JointTorques, "~/feedforward", self._on_feedforward, qos.EACH_SAMPLE, newest=True)
+
+    def settings_of(self, parameters: Any) -> ControllerSettings:
+        """Return the settings of parameters; DynError where one is invalid."""
+        return declare_controller_parameters(parameters).settings
 
     @property
     def recipe(self) -> Recipe:

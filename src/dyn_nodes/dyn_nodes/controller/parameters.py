@@ -109,11 +109,16 @@ def declare_controller_parameters(node: ManagedNode) -> ControllerParameters:
 def _gains(node: Node) -> PidGains:
     within = (0.0, _GREATEST_GAIN)
     general = {
-        kind: float(declare(node, kind, 0.0, text.format(of=", of joints without their own"), within=within))
+        kind: float(
+            declare(
+                node, kind, 0.0, text.format(of=", of joints without their own"), within=within, live=True
+            )
+        )
         for kind, text in _GAINS.items()
     }
     of_joint = {kind: text.format(of=" of joint '{joint}'") for kind, text in _GAINS.items()}
-    by_joint = declare_by_joint(node, "gains", {**of_joint, "armature": _ARMATURE}, within=within)
+    kinds = {**of_joint, "armature": _ARMATURE}
+    by_joint = declare_by_joint(node, "gains", kinds, within=within, live=True)
     armatures = by_joint.pop("armature")
     return declared(node, PidGains, general=general, by_joint=by_joint, armatures=armatures)
 
@@ -125,7 +130,14 @@ def _feedforward(node: Node, usual: WatchSettings) -> WatchSettings:
         ("ramp_up", SECONDS, "Duration of the fade of the feedforward from zero, s."),
     )
     values = {
-        name: declare(node, f"feedforward.{name}", getattr(usual, name), description, within=within)
+        name: declare(
+            node,
+            f"feedforward.{name}",
+            getattr(usual, name),
+            description,
+            within=within,
+            live=name != "timeout",
+        )
         for name, within, description in parameters
     }
     return WatchSettings(**values)

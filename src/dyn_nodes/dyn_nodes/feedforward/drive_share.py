@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dyn_core.control.laws.inverse_dynamics_control import ElasticTerms, Switches, Terms, TorqueTerms
+from dyn_core.control.trajectories.piecewise_polynomials import Motion, SmoothMotion
 from dyn_core.core.arrays import Array
+from dyn_core.core.errors import DynError
 from dyn_core.model.fixed_base.compiled_model import Model
 from dyn_core.model.fixed_base.driven_base import DrivenBase
+from dyn_nodes.common.data_checks import Rejection
 from dyn_nodes.feedforward.gravity_watch import GravityWatch
 
 _BRAKING = 10.0
@@ -112,3 +116,17 @@ class DriveShare:
             return terms._replace(by_drive=by_drive)
         gravity = self._whole.of(motion).gravity - by_drive
         return terms._replace(gravity=gravity, total=terms.total + gravity, by_drive=by_drive)
+
+
+def finite_terms(
+    terms: Callable[[Any, Array | None], Terms],
+    motion: Motion | SmoothMotion,
+    friction_velocity: Array | None,
+) -> Terms:
+    """Return the terms of a motion; Rejection where they cannot be computed."""
+    try:
+        return terms(motion, friction_velocity)
+    except ValueError as problem:
+        raise Rejection("torques-not-computed", cause=problem) from problem
+    except DynError as problem:
+        raise Rejection("loops-not-closed", cause=problem) from problem

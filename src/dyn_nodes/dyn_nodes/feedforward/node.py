@@ -75,9 +75,10 @@ from dyn_nodes.common.torques.torque_maker import CheckedTrajectory, Running
 from dyn_nodes.common.torques.torque_node import Publishing, TorqueNode
 from dyn_nodes.feedforward import services as messages
 from dyn_nodes.feedforward.base_motion import TOPICS, BaseUnknown
-from dyn_nodes.feedforward.parameters import declared_settings
+from dyn_nodes.feedforward.compiled_source import made_source
+from dyn_nodes.feedforward.parameters import FeedforwardSettings, declared_settings
 from dyn_nodes.feedforward.services import ModelService, ParameterInterface
-from dyn_nodes.feedforward.torque_source import TorqueSource, made_source
+from dyn_nodes.feedforward.torque_source import TorqueSource
 
 _LOOK_S = 0.02
 """Time between looks at torques and motion (s)."""
@@ -147,8 +148,8 @@ class Feedforward(TorqueNode[TorqueSource]):
             self,
             lambda: self._running.maker.live if self._running else None,
             self.steady,
-            self._settings.blend_time,
-            drive_is_told=self._settings.drive.adds_gravity and self._settings.drive.knows_payload,
+            lambda: self._settings.blend_time,
+            lambda: self._settings.drive.adds_gravity and self._settings.drive.knows_payload,
         )
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -167,6 +168,14 @@ class Feedforward(TorqueNode[TorqueSource]):
         super().finish()
 
     # The robot.
+
+    def settings_of(self, parameters: Any) -> FeedforwardSettings:
+        """Return the settings of parameters; DynError where one is invalid."""
+        return declared_settings(parameters)
+
+    def on_tuned(self) -> None:
+        """Read velocities where the mode needs them."""
+        self.takes_velocities = self._settings.mode == "computed_torque"
 
     @property
     def recipe(self) -> Recipe:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from dyn_core.control.command_limits import OnLimit
+from dyn_core.control.laws.inverse_dynamics_control import TrackingGains
 from dyn_core.control.trajectories.loop_positions import ConditionLimits
 from dyn_core.control.watchdog import Reaction, WatchSettings
 from dyn_core.core.errors import DynError
+from dyn_core.robot.robot import Robot
 from dyn_nodes.common.lifecycle.managed_node import ManagedNode
 from dyn_nodes.common.parameters import (
     MAX_AGE_S,
@@ -73,10 +75,24 @@ class GainSettings:
         "Natural frequency of the error under computed torque, Hz: p = w^2, d = 2 damping w, with "
         "w = 2 pi natural_frequency.",
         (0.0, 1000.0),
+        live=True,
     )
-    damping: float = parameter(1.0, "Damping ratio of the error under computed torque.", (0.0, 100.0))
+    damping: float = parameter(
+        1.0, "Damping ratio of the error under computed torque.", (0.0, 100.0), live=True
+    )
     p: Mapping[str, float] = field(default_factory=dict)
     d: Mapping[str, float] = field(default_factory=dict)
+
+    def of(self, robot: Robot) -> TrackingGains:
+        """Return the gains of a robot; DynError where they name an unknown joint."""
+        names, locked = robot.coordinate_names, dict(robot.locked)  # the gains of a locked joint are not used
+        for name in (*self.p, *self.d):
+            if name not in names and name not in locked:
+                raise DynError("gain-joint-unknown", joint=name, known=names)
+        general = TrackingGains.of_frequency(names, self.natural_frequency, self.damping)
+        Kp = [self.p.get(name, value) for name, value in zip(names, general.Kp.tolist(), strict=True)]
+        Kd = [self.d.get(name, value) for name, value in zip(names, general.Kd.tolist(), strict=True)]
+        return TrackingGains.checked(names, Kp, Kd)
 
 
 @dataclass(frozen=True)
@@ -88,6 +104,7 @@ class FeedforwardSettings:
         "Torques that are computed: those that hold the measured position, inverse dynamics of the desired "
         "motion, or computed torque from both.",
         choices=get_args(Mode),
+        live=True,
     )
     drive: DriveSettings = field(default_factory=DriveSettings)
     coulomb_velocity: float = parameter(
@@ -95,6 +112,7 @@ class FeedforwardSettings:
         "Velocity, rad/s or m/s, over which Coulomb friction changes its sign; 0: at once; below 0: the "
         "value of each joint in dynamic_parameters_file, and at once without it.",
         (-1.0, 10.0),
+        live=True,
     )
     gains: GainSettings = field(default_factory=GainSettings)
     references: ReferenceSettings = field(default_factory=ReferenceSettings)
@@ -109,6 +127,7 @@ class FeedforwardSettings:
         "Reaction to torques above the effort limit of a joint: 'clip' holds this joint at its limit, "
         "'scale' reduces the torques of all joints by one factor, 'withhold' publishes nothing.",
         choices=get_args(OnLimit),
+        live=True,
     )
     on_shutdown: FinalMessage = parameter(
         "zero",
@@ -118,7 +137,10 @@ class FeedforwardSettings:
     )
     command_joints: tuple[str, ...] = ()
     blend_time: float = parameter(
-        1.0, "Duration of the change to another payload or other dynamic parameters, s.", SECONDS
+        1.0,
+        "Duration of the change to another payload, other dynamic parameters or other gains, s.",
+        SECONDS,
+        live=True,
     )
     effort_period: float = parameter(
         0.0, "Time between the points of trajectories with efforts, s; 0: their own points.", (0.0, 60.0)
@@ -141,6 +163,7 @@ def declared_settings(node: ManagedNode) -> FeedforwardSettings:
             "d": "Gain of the velocity error of joint '{joint}' under computed torque, 1/s.",
         },
         within=(0.0, 1e8),
+        live=True,
     )
     controller_state = declare(
         node,

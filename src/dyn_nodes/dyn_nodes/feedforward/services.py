@@ -77,9 +77,8 @@ class ParameterInterface:
         node: RobotNode[Any],
         live: Callable[[], LiveParameters | None],
         steady: Callable[[], float],
-        blend_time: float,
-        *,
-        drive_is_told: bool,
+        blend_time: Callable[[], float],
+        drive_is_told: Callable[[], bool],
     ) -> None:
         """Open services and topics; changes take `blend_time` (s) unless a request says otherwise.
 
@@ -114,7 +113,7 @@ class ParameterInterface:
         live = self._present()
         payload = payload_of(message)
         live.change(live.fitting.with_payload(payload), self._steady(), duration)
-        if self._drive_is_told:
+        if self._drive_is_told():
             self._node.get_logger().warning(str(Notice("payload-untold", link=payload.link)))
         return f"link '{payload.link}' holds {payload.mass:g} kg, blended over {duration:g} s"
 
@@ -138,7 +137,7 @@ class ParameterInterface:
     def _respond(self, response: Any, blend_time: Duration, action: Callable[[float], str]) -> Any:
         """Do the action of a service in its blend time, and fill in whether it succeeded."""
         try:
-            self._node.get_logger().info(action(blend_time_of(blend_time, self._blend_time)))
+            self._node.get_logger().info(action(blend_time_of(blend_time, self._blend_time())))
         except DynError as problem:
             response.success, response.message = False, one_line(str(problem))
         else:
@@ -148,7 +147,7 @@ class ParameterInterface:
     def _try(self, what: str, topic: str, action: Callable[[float], str]) -> None:
         """Do the action of a message, or report why it is refused."""
         try:
-            action(self._blend_time)
+            action(self._blend_time())
         except DynError as problem:
             self._node.refuse(f"{what} refused", topic, problem)
         else:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -23,32 +21,25 @@ from dyn_core.control.laws.inverse_dynamics_control import (
     computed_torque,
     held,
 )
-from dyn_core.control.trajectories.loop_positions import PassiveAgreement
 from dyn_core.control.trajectories.piecewise_polynomials import Motion, SmoothMotion
 from dyn_core.control.trajectories.trajectory import Samples, Trajectory
 from dyn_core.control.trajectories.trajectory_planning import PlannedPoints, TrajectoryPoints
 from dyn_core.core.arrays import Array
 from dyn_core.core.errors import DynError
 from dyn_core.model.fixed_base.compiled_model import Model
-from dyn_core.robot.moving_base import moving_base
-from dyn_core.robot.robot import Robot, motor_of
 from dyn_nodes.common.data_checks import Notice, Rejection
-from dyn_nodes.common.lifecycle.robot_source import (
-    DescribedRobot,
-    LoadedModel,
-    compiled,
-    refuse_moving_base,
-)
+from dyn_nodes.common.lifecycle.robot_source import LoadedModel
 from dyn_nodes.common.messages.motion_message import GivenMotion, efforts, held_at_the_end
 from dyn_nodes.common.torques.desired_motion import DesiredMotion, Kind
+from dyn_nodes.common.torques.gain_blend import GainBlend
 from dyn_nodes.common.torques.output_stage import Output
 from dyn_nodes.common.torques.position_checks import check_loops
-from dyn_nodes.common.torques.torque_maker import MadeTorques, TorqueMaker
+from dyn_nodes.common.torques.torque_maker import TorqueMaker
 from dyn_nodes.feedforward.base_motion import BaseMotion
-from dyn_nodes.feedforward.drive_share import DriveShare
+from dyn_nodes.feedforward.drive_share import DriveShare, finite_terms
 from dyn_nodes.feedforward.gravity_watch import Contradiction
 from dyn_nodes.feedforward.live_parameters import LiveParameters
-from dyn_nodes.feedforward.parameters import FeedforwardSettings, GainSettings
+from dyn_nodes.feedforward.parameters import FeedforwardSettings
 
 
 class TorqueSource(TorqueMaker):
@@ -67,24 +58,20 @@ class TorqueSource(TorqueMaker):
         """
         robot, model = loaded.robot, loaded.model
         names = robot.coordinate_names
-        limits = EffortLimits(names, loaded.effort_limit.tolist(), settings.on_limit)
+        self.settings, self.loaded, self._unloaded = settings, loaded, unloaded
+        limits = self._limits(settings)
         super().__init__(robot, limits, settings.watch, settings.smoothing, settings.loop_condition)
-        self.loaded = loaded
         self._mode = settings.mode
         self._timeout = settings.watch.timeout
-        self._gains = _gains(robot, settings.gains)
+        gains = settings.gains.of(robot)
+        self._gains = GainBlend((gains.Kp, gains.Kd))
         self.live = LiveParameters(model, unloaded)
-        given = settings.coulomb_velocity
-        smooth = loaded.coulomb_velocity if given < 0.0 else np.full(len(names), given)
         self.base: BaseMotion | None = None
         self.has_springs = bool(model.elastic_joint_names)
-        if self.has_springs and settings.mode == "computed_torque":
-            raise DynError("computed-torque-on-elastic-joint", joint=model.elastic_joint_names[0])
+        self._check_mode(settings)
         if settings.base.source != "none":
             self.base = BaseMotion(robot, settings.base, self._timeout)
-        self._share = DriveShare(
-            model, unloaded, settings.drive.compensates, smooth, base_moves=self.base is not None
-        )
+        self._share = self._made_share(settings)
         self._references = settings.references
         self._holds_at_last = settings.on_shutdown == "hold"
         cutoff = settings.references.derivative_cutoff
@@ -97,6 +84,58 @@ class TorqueSource(TorqueMaker):
         self._measured_at = -math.inf
         self._position: Array | None = None
         self._start: Array | None = None
+
+    def _limits(self, settings: FeedforwardSettings) -> EffortLimits:
+        """Return the limits of torques, and what becomes of those that are above them."""
+        loaded = self.loaded
+        limits = EffortLimits(loaded.robot.coordinate_names, loaded.effort_limit.tolist(), settings.on_limit)
+        return limits.scaled(settings.smoothing.effort_scale)
+
+    def _check_mode(self, settings: FeedforwardSettings) -> None:
+        """Raise DynError where the robot has no torques in a mode."""
+        if self.has_springs and settings.mode == "computed_torque":
+            joint = self.loaded.model.elastic_joint_names[0]
+            raise DynError("computed-torque-on-elastic-joint", joint=joint)
+
+    def _made_share(self, settings: FeedforwardSettings) -> DriveShare:
+        """Return the torques that are left to send."""
+        given, loaded = settings.coulomb_velocity, self.loaded
+        smooth = np.full(loaded.robot.dof, given) if given >= 0.0 else loaded.coulomb_velocity
+        compensated, moves = settings.drive.compensates, self.base is not None
+        return DriveShare(loaded.model, self._unloaded, compensated, smooth, base_moves=moves)
+
+    def tuning(self, settings: FeedforwardSettings, t: float) -> Callable[[float], None]:
+        """Return what uses other values of live parameters; DynError where they cannot be used."""
+        before, drive = self.settings, settings.drive
+        other_mode = settings.mode != before.mode
+        motion = self.desired.at(t) if other_mode else None
+        if motion is not None and motion.qd.any():
+            raise DynError("mode-in-motion", mode=before.mode)
+        self._check_mode(settings)
+        if drive.adds_gravity and not drive.knows_payload and self._unloaded is None:
+            raise DynError("parameter-at-start", parameter="drive_compensates")
+        gains, share, limits = settings.gains.of(self.loaded.robot), self._share, self.stage.limits
+        if (drive, settings.coulomb_velocity) != (before.drive, before.coulomb_velocity):
+            share = self._made_share(settings)
+        if (settings.on_limit, settings.smoothing) != (before.on_limit, before.smoothing):
+            limits = self._limits(settings)
+
+        def tune(now: float) -> None:
+            if settings.gains != before.gains:
+                self._gains.change((gains.Kp, gains.Kd), now, settings.blend_time)
+            is_other = other_mode or share is not self._share
+            self.settings, self._references = settings, settings.references
+            if is_other:
+                self._mode, self._share, self._adds_gravity = settings.mode, share, drive.adds_gravity
+                self._trust()
+            if other_mode:
+                self.desired, self._start = self._nothing_desired(), None
+                self._believed.forget()
+            else:
+                self.desired.tune(self.loaded.robot, settings.references)
+            self.tune_limits(limits, now, ramp=is_other)
+
+        return tune
 
     def take_over(self, before: TorqueSource, now: float) -> list[Notice]:
         """Continue, at time `now` (s), from the torques, payloads and motions of another robot.
@@ -311,7 +350,8 @@ class TorqueSource(TorqueMaker):
             return None
         desired = self.desired.at(t) or held(q if self._start is None else self._start)
         # With the desired velocity: friction of a measured one changes its sign with the noise.
-        motion = computed_torque(desired, q, qd, self._gains)
+        gains = TrackingGains(*(self._gains.at(now) or self._gains.target))
+        motion = computed_torque(desired, q, qd, gains)
         self._feel(now)
         terms = self._of(motion, desired.qd)
         fed_back = terms.total - self._of(Motion(q, qd, desired.qdd), desired.qd).total
@@ -377,10 +417,10 @@ class TorqueSource(TorqueMaker):
         return self.stage.live(self._of(motion), now)
 
     def _of(self, motion: Motion | SmoothMotion, friction_velocity: Array | None = None) -> Terms:
-        return _finite(self._share.of, motion, friction_velocity)
+        return finite_terms(self._share.of, motion, friction_velocity)
 
     def _still(self, q: Array) -> Terms:
-        return _finite(self._share.at_rest, Motion.at_rest(q), None)
+        return finite_terms(self._share.at_rest, Motion.at_rest(q), None)
 
     def _held(self) -> Terms:
         """Return the terms of the torques that hold the robot at its last measured, or desired, position.
@@ -404,48 +444,3 @@ class TorqueSource(TorqueMaker):
         """Set the present motion of the base in the model; Rejection where it is unknown."""
         if self.base is not None:
             self._share.feel(self.base.present(now))
-
-
-_TERMS = ("inertial_torques", "coriolis_torques", "gravity_torques", "friction_torques")
-"""The functions of a model that torques are made of."""
-
-
-def made_source(settings: FeedforwardSettings, described: DescribedRobot) -> MadeTorques[TorqueSource]:
-    """Compile the torques of a robot; DynError where the parameters do not fit it."""
-    if settings.base.source != "none":
-        # Messages give the motion of the base, in place of a planar or floating joint at the root.
-        described = replace(described, robot=moving_base(described.robot, "given").robot)
-    told = "set base.source to imu or odometry to be told of its motion"
-    refuse_moving_base(described.robot, "base.source 'none'", told)
-    springs = len(described.robot.elastic_joint_names)
-    motors = ("motor_motion",) if springs and springs == len(motor_of(described.robot)) else ()
-    unloaded = None
-    if settings.drive.adds_gravity and not settings.drive.knows_payload:
-        unloaded = compiled(described, ("gravity_torques", *motors)).model
-    source = TorqueSource(compiled(described, (*_TERMS, *motors)), settings, unloaded)
-    return MadeTorques(source, PassiveAgreement(source.loaded.robot))
-
-
-def _finite(
-    terms: Callable[[Any, Array | None], Terms],
-    motion: Motion | SmoothMotion,
-    friction_velocity: Array | None,
-) -> Terms:
-    try:
-        return terms(motion, friction_velocity)
-    except ValueError as problem:
-        raise Rejection("torques-not-computed", cause=problem) from problem
-    except DynError as problem:
-        raise Rejection("loops-not-closed", cause=problem) from problem
-
-
-def _gains(robot: Robot, settings: GainSettings) -> TrackingGains:
-    """Return the gains of computed torque; DynError where they name an unknown joint."""
-    names, locked = robot.coordinate_names, dict(robot.locked)  # the gains of a locked joint are not used
-    for name in (*settings.p, *settings.d):
-        if name not in names and name not in locked:
-            raise DynError("gain-joint-unknown", joint=name, known=names)
-    general = TrackingGains.of_frequency(names, settings.natural_frequency, settings.damping)
-    Kp = [settings.p.get(name, value) for name, value in zip(names, general.Kp.tolist(), strict=True)]
-    Kd = [settings.d.get(name, value) for name, value in zip(names, general.Kd.tolist(), strict=True)]
-    return TrackingGains.checked(names, Kp, Kd)

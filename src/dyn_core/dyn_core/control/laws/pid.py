@@ -111,6 +111,12 @@ class Pid:
         self._zero = np.zeros(len(names))
         self.reset()
 
+    def tune(self, kp: Array, ki: Array, kd: Array, limits: Array) -> None:
+        """Use other gains and effort limits, (n,), from the next sample on; the integral stays."""
+        self.kp, self.ki, self.kd, self.limits, self._least = kp, ki, kd, limits, -limits
+        self._integrates = (ki > 0.0).astype(np.float64)
+        self._I: Array = self._integrates * self._I
+
     def reset(self, torques: Array | None = None) -> None:
         """Reset the state.
 

@@ -64,6 +64,7 @@ class ManagedNode(LifecycleNode):
         """Declare `autostart`."""
         self._polled: list[Subscription] = []
         self._guarded: dict[Subscription, GuardedCallback] = {}
+        self.live_names: set[str] = set()  # parameters that can be changed while the node runs
         super().__init__(name, **node_options)
         self._autostart: bool = declare(
             self, "autostart", True, "Configure and activate at start, without a lifecycle manager."
@@ -251,18 +252,36 @@ class ManagedNode(LifecycleNode):
 
         def answer(request: Any, response: Any) -> Any:
             count, most = _entries(request), MOST_ENTRIES
-            if isinstance(request, _SETTING) and not _only_reads(request):
+            if isinstance(request, _SETTING) and not self._only_reads(request):
                 most = MOST_WITH_CLOCK
             if count > most:
                 refused = Notice("request-too-large", service=name, count=count, limit=most)
                 self.in_executor(partial(self.drop, refused))
                 return _refused(request, response, str(refused))
             requests = self._requests
-            if requests is None or not requests.is_present or _only_reads(request):
+            if requests is None or not requests.is_present or self._only_reads(request):
                 return act(request, response)
+            if isinstance(request, SetParameters.Request) and len(request.parameters) > 1:
+                # One after the other, so that the node can work between them.
+                for one in request.parameters:
+                    part = answer(SetParameters.Request(parameters=[one]), SetParameters.Response())
+                    response.results = [*response.results, *part.results]
+                return response
+            if isinstance(request, _SETTING):
+                self.foresee(request)
             return requests.done_by_node(act, request, response)
 
         return answer
+
+    def _only_reads(self, request: Any) -> bool:
+        """Return whether a request changes nothing: parameters but the clock and live ones are read-only."""
+        if isinstance(request, _SETTING):
+            live = self.live_names | {"use_sim_time"}
+            return all(parameter.name not in live for parameter in request.parameters)
+        return isinstance(request, _READING)
+
+    def foresee(self, request: Any) -> None:
+        """Hook for the slow part of a change of parameters, in the thread of the requests."""
 
     def in_executor(self, act: Callable[[], object], *, after_request: bool = False) -> None:
         """Call a function in the executor of the node, which may be that of this thread.
@@ -364,13 +383,6 @@ MOST_ENTRIES = 10_000
 """Most names, values or parameters in a request to a service."""
 MOST_WITH_CLOCK = 100
 """Most parameters in a request that also sets the clock, which the executor of the node does."""
-
-
-def _only_reads(request: Any) -> bool:
-    """Return whether a request changes nothing: all parameters but the clock are read-only."""
-    if isinstance(request, _SETTING):
-        return all(parameter.name != "use_sim_time" for parameter in request.parameters)
-    return isinstance(request, _READING)
 
 
 def _entries(message: Any) -> int:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic
 
@@ -30,10 +32,18 @@ from dyn_nodes.common.lifecycle.robot_source import (
     Reload,
     RobotSource,
 )
-from dyn_nodes.common.parameters import ignored_parameters
+from dyn_nodes.common.parameters import ChangedParameters, ignored_parameters
 from dyn_nodes.common.qos import PolledSubscription
 
 _WARN_EVERY_S = 5.0
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of live parameters that was checked."""
+
+    is_current: Callable[[], bool]  # whether it was checked against what is in use
+    apply: Callable[[], None]
 
 
 class RobotNode(ManagedNode, Generic[Prepared]):
@@ -52,7 +62,11 @@ class RobotNode(ManagedNode, Generic[Prepared]):
         self._opened: list[Callable[[], object]] = []
         self._has_diagnostics = False
         self._complaints = Complaints(lambda sentence: self.get_logger().warning(sentence), _WARN_EVERY_S)
+        self._foreseen: tuple[dict[str, Any], Change | DynError] | None = None
+        self._change: Change | None = None
+        self._is_tunable = False  # parameters are also set while they are declared
         self.add_on_set_parameters_callback(self._check_set_parameters)
+        self.add_post_set_parameters_callback(self._on_set_parameters)
 
     @property
     @abstractmethod
@@ -93,6 +107,7 @@ class RobotNode(ManagedNode, Generic[Prepared]):
         """Warn of unknown parameters; then start as all nodes do."""
         for name in ignored_parameters(self):
             self.get_logger().warning(str(Notice("parameter-ignored", parameter=name)))
+        self._is_tunable = True
         super().start()
 
     def open_diagnostics(self) -> None:
@@ -243,7 +258,47 @@ class RobotNode(ManagedNode, Generic[Prepared]):
             if one.name == "use_sim_time" and one.value != clock and self.robot is not None:
                 reason = Notice("clock-change-refused", robot=self.robot.name)
                 return SetParametersResult(successful=False, reason=str(reason))
+        live = self.live_names if self._is_tunable else ()
+        changed = {one.name: one.value for one in parameters if one.name in live}
+        try:
+            self._change = self._change_to(changed) if changed else None
+        except DynError as problem:
+            return SetParametersResult(successful=False, reason=str(problem))
         return SetParametersResult(successful=True)
+
+    def foresee(self, request: Any) -> None:
+        """Check changes of live parameters, and do what is slow for them, beside the control."""
+        with contextlib.suppress(Exception):  # what is wrong with a value is said when it is set
+            given = {one.name: Parameter.from_parameter_msg(one).value for one in request.parameters}
+            changed = {name: value for name, value in given.items() if name in self.live_names}
+            self._foreseen = (changed, self._outcome(changed))
+
+    def _outcome(self, changed: Mapping[str, Any]) -> Change | DynError:
+        try:
+            return self.change_of(ChangedParameters(self, changed))
+        except DynError as problem:
+            return problem
+
+    def _change_to(self, changed: dict[str, Any]) -> Change:
+        """Return what changed live parameters do; DynError where they cannot be used."""
+        foreseen, self._foreseen = self._foreseen, None
+        known = None if foreseen is None or foreseen[0] != changed else foreseen[1]
+        if not isinstance(known, Change) or not known.is_current():
+            known = self._outcome(changed)
+        if isinstance(known, DynError):
+            raise known
+        return known
+
+    def _on_set_parameters(self, parameters: list[Parameter]) -> None:
+        change, self._change = self._change, None
+        if change is not None:
+            change.apply()
+            names = ", ".join(f"{one.name} = {one.value}" for one in parameters)
+            self.get_logger().info(one_line(f"changed: {names}"))
+
+    def change_of(self, parameters: ChangedParameters) -> Change:
+        """Return what changed live parameters do, without doing it; DynError where they cannot be used."""
+        raise NotImplementedError
 
     def _begin_to_use(self, loaded: Loaded[Prepared]) -> None:
         self.use(loaded.prepared)

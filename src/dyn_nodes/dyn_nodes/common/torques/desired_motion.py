@@ -87,6 +87,10 @@ class DesiredMotion:
         self._trajectory: Trajectory | None = None
         self._sampled: Array | None = None
 
+    def tune(self, robot: Robot, settings: ReferenceSettings) -> None:
+        """Use the greatest speed and the slack of other settings from the next reference on."""
+        self._jumps = JumpLimit(robot.coordinate_names, _speeds(robot, settings.max_speed), settings.slack)
+
     def take_over(self, before: DesiredMotion) -> None:
         """Take the motion, and the filters of its derivatives, from another robot with the same joints."""
         self.kind = before.kind

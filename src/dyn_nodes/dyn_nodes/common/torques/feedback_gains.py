@@ -56,9 +56,10 @@ class PidGains:
         "Natural frequency of the error, Hz: p and d of joints without their own gains follow from it and "
         "the inertia matrix at the present position; 0: they are as given.",
         (0.0, 1000.0),
+        live=True,
     )
     damping: float = parameter(
-        1.0, "Damping ratio of the error, where natural_frequency is given.", (0.01, 100.0)
+        1.0, "Damping ratio of the error, where natural_frequency is given.", (0.01, 100.0), live=True
     )
     armature: float = parameter(
         -1.0,

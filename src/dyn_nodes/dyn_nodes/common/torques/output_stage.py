@@ -16,7 +16,7 @@ from dyn_core.control.watchdog import NO_DATA, Fade, Status, Target, Watch, Watc
 from dyn_core.core.arrays import Array
 from dyn_msgs.msg import JointTorques
 from dyn_nodes.common.data_checks import Notice, Rejection, clipped, effort_excess
-from dyn_nodes.common.parameters import SECONDS, parameter
+from dyn_nodes.common.parameters import PART, SECONDS, parameter
 
 MAX_TORQUE_RATE = 50.0
 """Default of the rate of torques, in effort limits per second: a full reversal takes 40 ms. It is a share
@@ -42,6 +42,7 @@ class Smoothing:
         "Duration of the ramp to the first torques after activation, from those sent last or zero, s; 0: a "
         "step.",
         SECONDS,
+        live=True,
     )
     max_rate: float = parameter(
         MAX_TORQUE_RATE,
@@ -49,6 +50,13 @@ class Smoothing:
         "since the last message count as 4 ms. Ramps of 0 s and the last message are not bounded.",
         (0.0, 2000.0),
         name="max_torque_rate",
+        live=True,
+    )
+    effort_scale: float = parameter(
+        1.0,
+        "Part of the effort limits that torques may use; where the drive adds gravity, with what it adds.",
+        PART,
+        live=True,
     )
 
 
@@ -74,7 +82,7 @@ class OutputStage:
         self, limits: EffortLimits, units: tuple[str, ...], settings: WatchSettings, smoothing: Smoothing
     ) -> None:
         """Begin without data; `units` are of the torque of each joint."""
-        self.limits = limits
+        self.limits = self._outer = limits
         self.watch = NO_DATA
         self.last_good: float | None = None
         self.units = units
@@ -89,6 +97,23 @@ class OutputStage:
         zero = np.zeros(len(limits.joint_names))
         zero.flags.writeable = False
         self.zero = Terms(zero, zero, zero, zero, zero)
+
+    def tune(
+        self, limits: EffortLimits, settings: WatchSettings, smoothing: Smoothing, now: float, *, ramp: bool
+    ) -> None:
+        """Use other settings from time `now` (s) on.
+
+        With `ramp`, or with other limits, torques go over to theirs as after missing data.
+        """
+        ramp = ramp or limits is not self.limits
+        if not self.is_settled or (limits.limits < self.limits.limits).any():
+            # Torques that were sent may be above smaller limits until they have gone over to them.
+            self._outer = EffortLimits(limits.joint_names, np.maximum(self._outer.limits, limits.limits))
+        self.limits, self._settings = limits, settings
+        self._at_first = replace(settings, ramp_up=smoothing.ramp_start)
+        self._rates = RateLimit(limits.joint_names, (smoothing.max_rate or math.inf) * limits.limits)
+        if ramp:
+            self.recover(now)
 
     def take_over(self, other: OutputStage, now: float) -> None:
         """Continue from the torques of another stage, with a ramp, for joints of the same name."""
@@ -226,9 +251,11 @@ class OutputStage:
         # A ramp of 0 s is a step that was asked for; nothing else is.
         free = watch.status in _TRANSITIONS and ramp == 0.0
         step = None if free else self._rates.step(min(now - self._sent_at, LONGEST_STEP_S))
-        sent = clipped(self._fade.toward(watch.change, watch.factor, torques, step), self.limits)
+        sent = clipped(self._fade.toward(watch.change, watch.factor, torques, step), self._outer)
         self._sent_at = now
         ramping = watch.factor < 1.0 or self._fade.behind
+        if not ramping:
+            self._outer = self.limits
         return Output(terms, sent, _status(watch, ramping=ramping, limited=excess is not None), excess)
 
 

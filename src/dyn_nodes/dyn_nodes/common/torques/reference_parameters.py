@@ -52,7 +52,7 @@ def declared_drive(node: ManagedNode, reactions: Collection[str]) -> DriveSettin
         "Terms that the drive adds to the torques that it gets, so that they are not sent; ['']: none. "
         "Gravity that the drive adds counts in effort limits."
     )
-    compensates = declare_names(node, "drive_compensates", text, COMPENSATED)
+    compensates = declare_names(node, "drive_compensates", text, COMPENSATED, live=True)
     text = (
         "Whether a drive that adds gravity is told of payloads: 'told', or 'never', so that the gravity of "
         "payloads is sent."
@@ -102,6 +102,7 @@ class ReferenceSettings:
         "Greatest speed of references, rad/s or m/s; 0: the velocity limits of the description.",
         (0.0, 1e6),
         name="max_reference_speed",
+        live=True,
     )
     slack: float = parameter(
         0.1,
@@ -109,6 +110,7 @@ class ReferenceSettings:
         "last one; also the greatest distance of the first one from the measured position.",
         (0.0, 1e6),
         name="reference_slack",
+        live=True,
     )
     derivative_cutoff: float = parameter(
         30.0,
@@ -130,8 +132,10 @@ def declared_watch(
 ) -> WatchSettings:
     """Declare timeout, reaction and ramps for stale `data`; the defaults are those of `usual`."""
 
-    def seconds(name: str, default: float, description: str, within: tuple[float, float]) -> float:
-        value: float = declare(node, name, default, description, within=within)
+    def seconds(
+        name: str, default: float, description: str, within: tuple[float, float], *, live: bool = False
+    ) -> float:
+        value: float = declare(node, name, default, description, within=within, live=live)
         return value
 
     text = f"Time without good {data} after which the reaction on_stale begins, s on a steady clock."
@@ -140,7 +144,7 @@ def declared_watch(
     default = next(name for name, reaction in reactions.items() if reaction == usual.reaction)
     on_stale: str = declare(node, "on_stale", default, text, choices=tuple(reactions))
     text = "Duration of the change to the torques of on_stale, s."
-    ramp_down = seconds("ramp_down", usual.ramp_down, text, SECONDS)
+    ramp_down = seconds("ramp_down", usual.ramp_down, text, SECONDS, live=True)
     text = f"Duration of the change back to live torques when {data} are good again, s."
-    ramp_up = seconds("ramp_up", usual.ramp_up, text, SECONDS)
+    ramp_up = seconds("ramp_up", usual.ramp_up, text, SECONDS, live=True)
     return WatchSettings(timeout, reactions[on_stale], ramp_down, ramp_up)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -39,6 +40,7 @@ class TorqueMaker(ABC):
     """
 
     desired: DesiredMotion
+    settings: Any
     fault: Notice | None = None
 
     def __init__(
@@ -54,6 +56,7 @@ class TorqueMaker(ABC):
         self.stage = OutputStage(limits, units, watch, smoothing)
         self.guard, self._desired_guard = LoopGuard(robot, loops), LoopGuard(robot, loops)
         self._believed = BelievedPositions(robot)
+        self._robot = robot
         self._divergence = DivergenceWatch(robot, limits.limits)
 
     @property
@@ -78,6 +81,19 @@ class TorqueMaker(ABC):
         """Refuse a motion with a Rejection where the feedback has lost a joint."""
         if self.fault is not None:
             raise Rejection(self.fault.code, **self.fault.values)
+
+    def tune_limits(self, limits: EffortLimits, now: float, *, ramp: bool = False) -> None:
+        """Use other effort limits, and ramps and rates of `settings`, from time `now` (s) on."""
+        if limits is not self.stage.limits:
+            self._divergence = DivergenceWatch(self._robot, limits.limits)
+        self.stage.tune(limits, self.settings.watch, self.settings.smoothing, now, ramp=ramp)
+
+    @abstractmethod
+    def tuning(self, settings: Any, t: float) -> Callable[[float], None]:
+        """Check other values of live parameters at time t of stamps; DynError where they cannot be used.
+
+        Return the function that uses them from a time `now` on, without a step in the torques.
+        """
 
     @abstractmethod
     def restart(self) -> None:

@@ -27,12 +27,13 @@ from dyn_nodes.common import qos
 from dyn_nodes.common.clocks import ClockWatch, NodeTime
 from dyn_nodes.common.data_checks import Notice, Rejection, cause_key
 from dyn_nodes.common.lifecycle.diagnostics import Failure
-from dyn_nodes.common.lifecycle.robot_node import RobotNode
+from dyn_nodes.common.lifecycle.robot_node import Change, RobotNode
 from dyn_nodes.common.messages.joint_reader import JointReader
 from dyn_nodes.common.messages.joint_state_bytes import JointStateBytes, Stamp
 from dyn_nodes.common.messages.message_stamps import CLOCK_SET, check_stamp, nanoseconds_of
 from dyn_nodes.common.messages.motion_message import measured_motion
 from dyn_nodes.common.messages.split_joint_states import SplitJointStates
+from dyn_nodes.common.parameters import ChangedParameters
 from dyn_nodes.common.torques.effort_messages import Outputs
 from dyn_nodes.common.torques.goal_tolerances import Tolerances, declared_constraints
 from dyn_nodes.common.torques.output_stage import Output, OutputStage
@@ -74,6 +75,7 @@ class TorqueNode(RobotNode[Running[Maker]]):
 
     publishing: Publishing
     takes_velocities = True
+    _settings: Any
 
     def __init__(
         self, name: str, *, steady: Callable[[], float] = time.monotonic, **node_options: Any
@@ -122,8 +124,32 @@ class TorqueNode(RobotNode[Running[Maker]]):
             Tolerances.of_robot(self._constraints, robot),
         )
 
+    @abstractmethod
+    def settings_of(self, parameters: Any) -> Any:
+        """Return the settings of parameters; DynError where one is invalid."""
+
+    def change_of(self, parameters: ChangedParameters) -> Change:
+        """Return what changed live parameters do, without doing it; DynError where they cannot be used."""
+        settings, before, running = self.settings_of(parameters), self._settings, self._running
+        t = 0.0 if self._timer is None else self.node_time
+        tune = None if running is None else running.maker.tuning(settings, t)
+
+        def apply() -> None:
+            self._settings = settings
+            if tune is not None:
+                tune(self.steady())
+            self.on_tuned()
+
+        return Change(lambda: self._settings is before and self._running is running, apply)
+
+    def on_tuned(self) -> None:
+        """Hook after a change of live parameters."""
+
     def use(self, prepared: Running[Maker]) -> None:
         """Switch to another robot, starting from the last sent torques."""
+        if prepared.maker.settings is not self._settings:
+            # Live parameters have changed while it was loaded.
+            prepared.maker.tuning(self._settings, 0.0)(self.steady())
         left: list[Notice] = []
         if self._running is not None:
             self.trajectories.goals.stop(Notice("robot-replaced"))
