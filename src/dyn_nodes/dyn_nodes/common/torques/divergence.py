@@ -106,7 +106,7 @@ class DivergenceWatch:
     def _swung(self, t: float, part: Array, q: Array, error: Array) -> Notice | None:
         """Follow the turns of the feedback; return growing swings or a limit cycle.
 
-        A swing counts where the joint moves at least half as far as its error: otherwise its reference swings.
+        A swing counts where the joint moves at least half as far as its error; otherwise its reference did.
         """
         further = np.where(self._up, part > self._extreme, part < self._extreme)
         self._extreme = np.where(further, part, self._extreme)
