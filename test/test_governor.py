@@ -391,7 +391,7 @@ def test_a_simulated_robot_executes_governed_motions_without_saturation(make: Ma
 def test_a_governor_between_a_planner_and_a_simulated_robot_over_dds(graph: Graph, tmp_path: Path) -> None:
     """Twice too fast for 'turn': four nodes in simulated time.
 
-    The path is kept, no torque is at its limit.
+    The path is kept, no torque is at its limit. No rotor inertia is assumed, as the governor knows of none.
     """
     names, goal = ["turn", "lift", "stretch"], np.array([0.8, 0.5, 0.1])
     robot = dyn_core.load_robot(ROBOTS["rrp"])
@@ -413,8 +413,9 @@ def test_a_governor_between_a_planner_and_a_simulated_robot_over_dds(graph: Grap
     ours = tmp_path / "governed.yaml"
     ours.write_text(f"""
 /**: {{ros__parameters: {{use_sim_time: true}}}}
+/**/controller: {{ros__parameters: {{armature: 0.0}}}}
 /**/simulation: {{ros__parameters: {{use_sim_time: false, publish_clock: true, real_time_factor: 0.2,
-  initial: {{turn: {{position: 0.0}}, lift: {{position: 0.0}}, stretch: {{position: 0.0}}}}}}}}
+  armature: 0.0, initial: {{turn: {{position: 0.0}}, lift: {{position: 0.0}}, stretch: {{position: 0.0}}}}}}}}
 /**/governor: {{ros__parameters: {{effort_scale: 0.9, limits: {{turn: {{effort: {weak!r}}}}}}}}}
 """)
 

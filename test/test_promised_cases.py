@@ -314,8 +314,8 @@ def test_feedforward_forgets_a_payload_of_a_link_that_is_gone_with_a_warning(
     make: Make, capfd: pytest.CaptureFixture[str]
 ) -> None:
     loose = make(Feedforward, **RRP)
-    request = SetPayload.Request(payload=HUGE_PAYLOADS["mass"], blend_time=duration(0.1))
-    request.payload.inertia = inertia(2.0)
+    payload = Payload(link_name="slider", inertia=inertia(2.0))
+    request = SetPayload.Request(payload=payload, blend_time=duration(0.1))
     assert loose.call("set_payload", request).success
     for text, kept in ((urdf("rrp").replace('"3.0"', '"3.5"'), True), (urdf("two_branch"), False)):
         described = loose.node._source.described(text)

@@ -23,8 +23,9 @@ from dyn_nodes.common.data_checks import Notice
 
 LONGEST_SWING_S = 0.3
 """Longest swing of a loop that is lost (s): half a period of 1.7 Hz."""
-LEAST_SWING = 0.2
-"""Least swing that counts, in effort limits: quieter ones do no harm."""
+LEAST_SWING = 0.8
+"""Least swing of a loop that is lost, in effort limits. Torques that come late on a busy machine make swings
+of up to 0.4 grow for a while, which then become smaller again."""
 GROWING_SWINGS, GROWTH = 6, 4.0
 """Swings in turn, none smaller than the one before, and how much greater the last one has to be."""
 SWINGS_AT_LIMIT, AT_LIMIT = 12, 1.0
