@@ -354,7 +354,7 @@ class TorqueSource(TorqueMaker):
         motion = computed_torque(desired, q, qd, gains)
         self._feel(now)
         terms = self._of(motion, desired.qd)
-        fed_back = terms.total - self._of(Motion(q, qd, desired.qdd), desired.qd).total
+        fed_back = self.loaded.model.inertial_torques(q, motion.qdd - desired.qdd)
         if self.has_lost(t, q, qd, desired.q - q, fed_back, terms.total):
             return self.stage.given_up(self._held, now)
         output = self.stage.live(terms, now)

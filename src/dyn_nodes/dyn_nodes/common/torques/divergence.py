@@ -58,7 +58,7 @@ class DivergenceWatch:
         joints = robot.independent_joints
         self._names = robot.coordinate_names
         self._units = [joint.position_unit for joint in joints]
-        self._limits = limits
+        self._limits, self._quiet, self._saturated = limits, _TURN / 4.0 * limits, SATURATED * limits
         lower, upper = np.array([position_range(joint.limits) for joint in joints]).reshape(-1, 2).T
         near = np.array([_AT_STOP[unit] for unit in self._units])
         self._near, self._lower, self._upper = near, lower + near, upper - near
@@ -69,6 +69,7 @@ class DivergenceWatch:
         """Forget everything, as where the robot is held anew."""
         n = len(self._names)
         self._t = -math.inf
+        self._was_quiet = False
         self._last = np.zeros(n)  # torque of the feedback in effort limits, at the last sample
         self._up = np.ones(n, dtype=bool)  # whether it rises
         self._turn, self._turned_at = np.zeros(n), np.full(n, -_LONG_AGO_S)  # its last turn
@@ -94,9 +95,13 @@ class DivergenceWatch:
         if not 0.0 <= t - self._t < _GAP_S:
             self.restart()
         self._t = t
+        saturated = np.abs(torques) >= self._saturated
+        is_quiet = not saturated.any() and bool((np.abs(feedback) < self._quiet).all())
+        was_quiet, self._was_quiet = self._was_quiet, is_quiet
+        if is_quiet and was_quiet:
+            return None
         part = np.clip(feedback / self._limits, -1.0, 1.0)
         found = self._swung(t, part, q, error)
-        saturated = np.abs(torques) >= SATURATED * self._limits
         if found is None and saturated.any():
             return self._stuck(t, q, qd, error, torques, saturated)
         if not saturated.any():
