@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import importlib
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 import lint
@@ -43,6 +45,21 @@ def test_every_interface_is_built_from_its_source_and_commented(path: Path) -> N
     for line in lines[1:]:
         covered = line.startswith("#") or (covered and line not in ("", "---"))
         assert covered or line in ("", "---") or "#" in line, f"{path.name}: '{line}' has no comment"
+
+
+@pytest.mark.parametrize("package", ["dyn_core", "dyn_nodes"])
+def test_each_name_at_the_top_of_a_module_is_given_once(package: str) -> None:
+    """A second value would change what the functions above it compute, and no tool warns of it."""
+    repeated = []
+    for path in sorted((ROOT / "src" / package / package).rglob("*.py")):
+        targets = [
+            target
+            for node in ast.parse(path.read_text()).body
+            for target in ([node.target] if isinstance(node, ast.AnnAssign) else getattr(node, "targets", []))
+        ]
+        names = Counter(n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name))
+        repeated += [f"{path.name}: {name}" for name, count in names.items() if count > 1]
+    assert not repeated
 
 
 # Installation by colcon

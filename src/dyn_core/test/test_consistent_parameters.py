@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from simulated_truth import SIX, arm, exact_motion, measured, true_values, with_drives
 
-from dyn_core.identification.diagnosis.reliability import of_impossible
+from dyn_core.identification.diagnosis.reliability import cost_of_possible, of_impossible
 from dyn_core.identification.estimators import physical_consistency as physical
 from dyn_core.identification.estimators.described_parameters import consistent_parameters, expected_bodies
 from dyn_core.identification.estimators.least_squares import factors, residual_squares, system, weighted
@@ -193,3 +193,15 @@ def test_slopes_of_the_objective_are_those_of_its_value() -> None:
         assert (objective.value(y + h) - objective.value(y - h)) / 2e-5 == pytest.approx(
             gradient[k], rel=1e-6
         )
+
+
+@pytest.mark.parametrize(
+    ("plain", "possible", "is_told"),
+    [(0.02, 0.05, False), (0.001, 0.009, False), (0.02, 0.07, True), (0.001, 0.02, True)],
+)
+def test_possible_bodies_have_to_fit_three_times_worse_to_be_doubtful(
+    plain: float, possible: float, is_told: bool
+) -> None:
+    """And by more than 1 % of the torque."""
+    codes = [remark.code for remark in cost_of_possible(plain, possible)]
+    assert codes == (["bodies-fit-badly"] if is_told else [])

@@ -307,7 +307,7 @@ def _of_bodies(robot: Robot, identified: Identified, errors: Compared) -> Iterat
 # What limits the use of parameters that may be used
 
 OVERFITTED = 1.8  # ratio of held-out and fitted error from which the fit is not reliable
-COSTLY = 0.002  # part of the torque that physical consistency may cost
+WORTH = 0.002  # part of the torque that physical consistency may cost
 POOR = 0.25  # error of a joint that is reported
 OF_NODES = 1.1  # ratio of the error with the friction of the nodes that is reported
 
@@ -322,7 +322,7 @@ def _warnings(identified: Identified, errors: Compared) -> Iterator[Finding]:
     if ratio > OVERFITTED:
         yield _warning("robot", (), Message("held-out-error-larger", ratio=ratio))
     cost = physical.relative - plain.relative
-    if cost > COSTLY:
+    if cost > WORTH:
         yield _warning("robot", (), Message("possible-bodies-costly", cost=cost))
     for joint, error in zip(identified.joint_names, physical.by_joint, strict=True):
         if error > POOR:
